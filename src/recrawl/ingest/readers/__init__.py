@@ -1,0 +1,1 @@
+"""Crawl files → visits. One file a format."""

@@ -1,0 +1,152 @@
+"""What flows round the ring: visits, pages, forecasts, plans. Columns, not objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Time = float  #: seconds since 1970-01-01 UTC
+DAY = 86_400.0  #: seconds
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+KeyArray = NDArray[np.uint64]
+Column = NDArray[Any]
+
+#: One row a visit, as readers and engines hand them to a store. Only `url` must be filled.
+#: A row without `at` says that the page exists and was not visited.
+VISITS = pa.schema(
+    [
+        pa.field("url", pa.string(), nullable=False),
+        pa.field("at", pa.timestamp("us", tz="UTC")),
+        pa.field("status", pa.int16()),  # null: fetched, status not recorded
+        pa.field("digest", pa.uint64()),  # equal digests of the same kind = same content
+        pa.field("digest_of", pa.string()),  # kind: "text", "bytes", or where a foreign one came from
+        pa.field("reported", pa.bool_()),  # what the source itself says: changed since its last visit
+        pa.field("simhash", pa.uint64()),
+        pa.field("title", pa.string()),
+        pa.field("text", pa.string()),
+        pa.field("links", pa.list_(pa.string())),  # null: not looked for; empty: has none
+        pa.field("nofollow", pa.list_(pa.bool_())),  # parallel to links, or null
+        pa.field("bytes", pa.int64()),  # of the body
+        pa.field("seconds", pa.float64()),  # what the fetch took
+        pa.field("etag", pa.string()),
+        pa.field("last_modified", pa.timestamp("us", tz="UTC")),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The past of each page as intervals between compared visits, oldest first.
+
+    Row `i` of the pages owns `days[start[i]:start[i + 1]]`, and likewise the other columns.
+    """
+
+    start: IntArray
+    days: FloatArray  #: length of the interval
+    changed: BoolArray  #: the visit that closed it showed a change
+    at: FloatArray  #: time of that visit
+    modified: FloatArray  #: Last-Modified seen by that visit; NaN where the server sent none
+
+
+class PageSource(Protocol):
+    """Where columns too large to load every time come from."""
+
+    def urls(self, page_id: IntArray) -> Sequence[str]: ...
+    def intervals(self, page_id: IntArray) -> Intervals: ...
+
+
+@dataclass(frozen=True)
+class Pages:
+    """What the history says of each page: a row a page, a column a fact.
+
+    A visit is *compared* when its outcome (changed or not) is known: it has an earlier copy to
+    compare with, and did not fail. Times are seconds, NaN for "never"; exposure is in days.
+    """
+
+    page_id: IntArray
+    key: KeyArray  #: hash of the URL: the page's identity in ties and samples
+    host: IntArray  #: pages of one host share a number
+    site: IntArray  #: pages of one registrable domain share a number
+    first_seen: FloatArray
+    first_visit: FloatArray  #: first successful
+    last_visit: FloatArray  #: last successful: when our copy was last known to be right
+    last_attempt: FloatArray  #: last visit of any outcome
+    last_change: FloatArray  #: last visit that showed a change
+    n_visits: IntArray  #: attempts, failures included
+    n_compared: IntArray  #: the papers' n
+    n_changes: IntArray  #: the papers' X
+    exposure: FloatArray  #: days over which a change would have been seen
+    recent: KeyArray  #: last 64 compared visits, newest in bit 0; 1 = changed
+    failures: IntArray  #: failed visits since the last success
+    flips: IntArray  #: times it went from success to failure or back
+    bytes: FloatArray  #: size at the last success; NaN unknown
+    seconds: FloatArray  #: what the last success took; NaN unknown
+    source: PageSource = field(repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.page_id)
+
+    def columns(self) -> dict[str, Column]:
+        """The columns by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "source"}
+
+    def take(self, rows: IntArray | BoolArray) -> Pages:
+        """The same columns for some rows, in the order given."""
+        return Pages(**{n: c[rows] for n, c in self.columns().items()}, source=self.source)
+
+    def days_since_visit(self, now: Time) -> FloatArray:
+        """The papers' t: age of our copy, or time since first seen where there is none."""
+        since = np.where(np.isnan(self.last_visit), self.first_seen, self.last_visit)
+        return np.maximum(now - since, 0.0) / DAY
+
+    def urls(self) -> Sequence[str]:
+        return self.source.urls(self.page_id)
+
+    def intervals(self) -> Intervals:
+        return self.source.intervals(self.page_id)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a visit to each page at one time would find."""
+
+    p_change: FloatArray  #: probability that it shows a change
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one cycle may spend. `fetches` is a count, or `share` a part of the pages."""
+
+    fetches: int | None = None
+    share: float | None = None
+    host_cap: int | None = None  #: most fetches of one host in a cycle
+    host_delay: float = 0.0  #: least seconds between two fetches of one host
+    every: float = DAY  #: length of a cycle, seconds
+    bytes: float | None = None
+    seconds: float | None = None
+    explore: float = 0.0  #: part of the fetches given to the pages unseen for longest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The chosen pages of one cycle, best first, each with its reason."""
+
+    page_id: IntArray
+    score: FloatArray
+    p_change: FloatArray
+    last_visit: FloatArray
+    reason: NDArray[np.int8]  #: index into `REASONS`
+    urls: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.page_id)

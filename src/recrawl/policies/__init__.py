@@ -1,0 +1,1 @@
+"""Which pages now? One file each."""

@@ -1,0 +1,80 @@
+"""The extension points: one small Protocol each.
+
+A part is a class in the right folder with a `name`. Its constructor only stores keyword
+arguments, each with a default; learned values end in `_`. `recrawl.checks` says what else it owes.
+"""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from recrawl.model import BoolArray, FloatArray, Pages, Time
+
+
+class History(Protocol):
+    """All visits made so far, as a policy may see them."""
+
+    def pages(self) -> Pages: ...
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Which pages now? Higher scores go sooner; NaN never wins."""
+
+    name: ClassVar[str]
+
+    def score(self, pages: Pages, now: Time) -> FloatArray: ...
+    def learn(self, history: History, now: Time) -> None:
+        """Between cycles; sees only recorded visits."""
+
+
+@runtime_checkable
+class Rate(Protocol):
+    """How often does each page change? Changes a day, finite and > 0."""
+
+    name: ClassVar[str]
+
+    def rate(self, pages: Pages) -> FloatArray: ...
+
+
+@runtime_checkable
+class Detector(Protocol):
+    """Does the later copy differ from the earlier one? Row by row; null where it cannot tell.
+
+    Both tables have the columns of `model.VISITS`.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]]  #: columns it looks at
+
+    def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray: ...
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """How does a crawl file become visits?"""
+
+    name: ClassVar[str]
+
+    def accepts(self, head: bytes, filename: str) -> bool:
+        """Whether a file that begins with `head` (decompressed) is of this format."""
+
+    def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
+        """Tables in the VISITS schema; malformed records go to `source.reject`."""
+
+
+class Source(Protocol):
+    """What a reader may know of its input, and where it puts what it cannot use."""
+
+    filename: str
+    now: Time
+
+    def reject(self, where: str, reason: str, record: str | bytes = "") -> None: ...
+
+
+

@@ -1,0 +1,1 @@
+"""How often does a page change? One file each."""

@@ -1,0 +1,47 @@
+"""Name → part. A part is found by being there: a class with a `name` in its kind's folder."""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from recrawl.errors import BadInput, UnknownPart
+
+FOLDERS = {
+    "policy": "recrawl.policies",
+    "rate": "recrawl.rates",
+    "detector": "recrawl.content.detectors",
+    "reader": "recrawl.ingest.readers",
+}
+
+
+@cache
+def parts(kind: str) -> dict[str, type[Any]]:
+    """Every part of a kind by name, sorted."""
+    package = import_module(FOLDERS[kind])
+    found: dict[str, type[Any]] = {}
+    for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        module = import_module(info.name)
+        for part in vars(module).values():
+            if inspect.isclass(part) and part.__module__ == info.name and "name" in vars(part):
+                found[part.name] = part
+    return dict(sorted(found.items()))
+
+
+def make(kind: str, name: str, **arguments: object) -> Any:
+    """Build the part of that name; `make("policy", "random", seed=3)`."""
+    known = parts(kind)
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise UnknownPart(f"No {kind} called {name!r}.{hint} Known: {', '.join(known)}.")
+    allowed = inspect.signature(known[name]).parameters
+    for argument in arguments:
+        if argument not in allowed:
+            takes = ", ".join(allowed) or "no arguments"
+            raise BadInput(f"The {kind} {name!r} has no argument {argument!r}. It takes: {takes}.")
+    return known[name](**arguments)
