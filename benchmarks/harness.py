@@ -1,0 +1,49 @@
+"""What a benchmark is made of: figures, clocks, and processes of their own for peak memory."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the table; `goal` is what it has to reach, if anything."""
+
+    what: str
+    value: str
+    goal: str = ""
+
+
+def seconds(task: Callable[[], object], rounds: int = 3) -> float:
+    """Best time of several rounds: the one least disturbed by other work."""
+    took = []
+    for _ in range(rounds):
+        begin = perf_counter()
+        task()
+        took.append(perf_counter() - begin)
+    return min(took)
+
+
+def ratio(ours: Callable[[], object], bare: Callable[[], object], rounds: int = 7) -> tuple[float, float]:
+    """Seconds of ours, and how many times as fast as the bare way it is, measured in turns."""
+    took = [(seconds(ours, 1), seconds(bare, 1)) for _ in range(rounds)]
+    least = min(t[0] for t in took)
+    return least, min(t[1] for t in took) / least
+
+
+def apart(task: Callable[..., Any], *arguments: object) -> Any:
+    """What a task returns, and the peak memory in GiB of a process that does only that."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_measured, (task, arguments))
+
+
+def _measured(task: Callable[..., Any], arguments: tuple[object, ...]) -> tuple[Any, float]:
+    result = task(*arguments)
+    return result, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

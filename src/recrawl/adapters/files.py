@@ -1,0 +1,51 @@
+"""How do other crawlers take a plan? As lines of text, one format each."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from recrawl.planner import Plan
+
+
+def lines(plan: Plan, format: str) -> Iterator[str]:  # noqa: A002
+    """The plan in a format of `FORMATS`, best page first, without line ends."""
+    return (FORMATS[format](record, plan.now) for record in plan.records())
+
+
+def _jsonl(record: dict[str, Any], _now: float) -> str:
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _urls(record: dict[str, Any], _now: float) -> str:
+    return str(record["url"])
+
+
+def _nutch(record: dict[str, Any], _now: float) -> str:
+    """For `nutch inject -update`: a fetch interval of a second makes the page due."""
+    return f"{record['url']}\tnutch.score={record['score']:.6g}\tnutch.fetchInterval=1"
+
+
+def _heritrix(record: dict[str, Any], _now: float) -> str:
+    """For a file `action/x.s.force` of a running job."""
+    return f"F+ {record['url']}"
+
+
+def _urlfrontier(record: dict[str, Any], now: float) -> str:
+    """For `PutURLs -f`: dates in the past, so that all are due and the best is due longest."""
+    due = int(now) - 1_000_000 + record["rank"]
+    info = {"url": record["url"], "key": urlsplit(record["url"]).hostname}
+    return json.dumps({"known": {"info": info, "refetchableFromDate": str(due)}})
+
+
+FORMATS: dict[str, Callable[[dict[str, Any], float], str]] = {
+    "jsonl": _jsonl,
+    "urls": _urls,
+    "nutch": _nutch,
+    "heritrix": _heritrix,
+    "urlfrontier": _urlfrontier,
+}

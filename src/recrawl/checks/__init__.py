@@ -1,0 +1,59 @@
+"""What does a part owe? The public contract: a part is whatever passes these checks.
+
+`check_policy(MyPolicy())` raises AssertionError naming the part and the rule it breaks.
+A kind's rules are the functions `check_*` of `recrawl.checks.<kind>`, each taking the part; those
+of `recrawl.checks.every` hold for all kinds. A rule, or a file of rules, is found by being there.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from recrawl.checks.sample import build_pages, sample_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from recrawl.protocols import Detector, Policy, Rate
+
+__all__ = [
+    "build_pages",
+    "check",
+    "check_detector",
+    "check_policy",
+    "check_rate",
+    "sample_pages",
+    "yield_checks",
+]
+
+
+def yield_checks(kind: str) -> Iterator[Callable[[Any], None]]:
+    """The rules for parts of a kind, those of every kind first."""
+    own = f"{__name__}.{kind}"
+    for module in (f"{__name__}.every", own):
+        if find_spec(module) is not None:
+            names = vars(import_module(module))
+            yield from (rule for name, rule in names.items() if name.startswith("check_"))
+
+
+def check(kind: str, part: object) -> None:
+    """Hold a part to every rule of its kind."""
+    for rule in yield_checks(kind):
+        rule(part)
+
+
+def check_policy(policy: Policy) -> None:
+    """Hold a policy to its contract."""
+    check("policy", policy)
+
+
+def check_rate(rate: Rate) -> None:
+    """Hold a rate to its contract."""
+    check("rate", rate)
+
+
+def check_detector(detector: Detector) -> None:
+    """Hold a detector of change to its contract."""
+    check("detector", detector)

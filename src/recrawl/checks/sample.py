@@ -1,0 +1,190 @@
+"""What pages must a part cope with? A small seeded set with every edge there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.model import DAY, Intervals, Pages
+from recrawl.rates.past import owners, starts, total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recrawl.model import BoolArray, Column, FloatArray, IntArray, KeyArray, Time
+
+NOW: Time = 1_700_000_000.0
+LATER = 3  #: visits to each visited page after `NOW`, in a sample with a future
+PRIME = np.uint64(0x9E3779B97F4A7C15)
+
+#: Compared visits (−2 never visited, −1 never succeeded), chance of a change, exposure in days, and
+#: days since the last visit or since first seen. NaN: drawn for each page.
+EDGES = np.array(
+    [
+        [-2, 0.0, 0.0, 5.0],
+        [-1, 0.0, 0.0, 5.0],
+        [0, 0.0, 0.0, 2.0],  # one visit
+        [1, 1.0, 1.0, 1.0],
+        [10, 1.0, np.nan, np.nan],  # always changed
+        [10, 0.0, np.nan, np.nan],  # never changed
+        [70, 0.3, np.nan, np.nan],  # more than `recent` holds
+        [70, 1.0, np.nan, np.nan],
+        [5, 0.5, 1e-6, 1.0],
+        [5, 1.0, 1e-6, 0.0],
+        [5, 0.5, 1e5, 1.0],
+        [5, 0.5, np.nan, 1e5],  # seen long ago
+    ]
+)
+
+
+@dataclass(frozen=True)
+class SampleSource:
+    """Intervals and URLs from memory; page `i` is row `i`."""
+
+    past: Intervals
+
+    def urls(self, page_id: IntArray) -> Sequence[str]:
+        return [f"https://example.org/{page}" for page in page_id.tolist()]
+
+    def intervals(self, page_id: IntArray) -> Intervals:
+        first, counts = self.past.start[page_id], np.diff(self.past.start)[page_id]
+        start = starts(counts)
+        at = np.arange(start[-1]) + np.repeat(first - start[:-1], counts)
+        return replace(_pick(self.past, at), start=start)
+
+
+@dataclass(frozen=True)
+class SampleHistory:
+    """A history of nothing but its pages."""
+
+    seen: Pages
+
+    def pages(self) -> Pages:
+        return self.seen
+
+
+def build_pages(past: Intervals, first_visit: FloatArray, *, until: Time = np.inf) -> Pages:
+    """The columns that follow from intervals and first visits; those after `until` stay unseen."""
+    size = len(first_visit)
+    page_id, unknown = np.arange(size), np.full(size, np.nan)
+    return Pages(
+        page_id=page_id,
+        key=page_id.astype(np.uint64) * PRIME,
+        host=page_id % 7,
+        site=page_id % 3,
+        first_seen=np.where(np.isnan(first_visit), 0.0, first_visit),
+        first_visit=first_visit,
+        **_seen(past, first_visit, until),
+        flips=np.zeros(size, dtype=np.int64),
+        failures=np.zeros(size, dtype=np.int64),
+        bytes=unknown,
+        seconds=unknown.copy(),
+        source=SampleSource(past),
+    )
+
+
+def _seen(past: Intervals, first_visit: FloatArray, until: Time) -> dict[str, Column]:
+    size, row, seen = len(first_visit), owners(past.start), past.at <= until
+    changed = seen & past.changed
+    n = np.bincount(row[seen], minlength=size)
+    last_visit, last_change = first_visit.copy(), np.full(size, np.nan)
+    last_visit[row[seen]] = past.at[seen]  # oldest first, so the newest stays
+    last_change[row[changed]] = past.at[changed]
+    return {
+        "last_visit": last_visit,
+        "last_attempt": last_visit.copy(),
+        "last_change": last_change,
+        "n_visits": n + ~np.isnan(first_visit),
+        "n_compared": n,
+        "n_changes": np.bincount(row[changed], minlength=size),
+        "exposure": total(past.start, np.where(seen, past.days, 0.0)),
+        "recent": _recent(past.start[row] + n[row] - 1 - np.arange(len(row)), row, changed, size),
+    }
+
+
+def _recent(back: IntArray, row: IntArray, changed: BoolArray, size: int) -> KeyArray:
+    kept = changed & (back < 64)
+    recent = np.zeros(size, dtype=np.uint64)
+    np.bitwise_or.at(recent, row[kept], np.uint64(1) << back[kept].astype(np.uint64))
+    return recent
+
+
+def sample_pages(seed: int = 0, n: int = 200, *, future: int | None = None) -> Pages:
+    """Pages as they stand at `NOW`; `future` seeds visits after it, which the columns ignore."""
+    rng = np.random.default_rng(seed)
+    compared, chance, exposure, idle = _kinds(rng, n).T
+    first_visit = np.where(compared < 0, np.nan, NOW - (idle + exposure) * DAY)
+    past = _draw(rng, compared.astype(np.int64), chance, exposure, first_visit)
+    pages = build_pages(_with_future(past, future), first_visit, until=NOW)
+    failed = compared == -1
+    return replace(
+        pages,
+        first_seen=NOW - (idle + exposure) * DAY,
+        last_attempt=np.where(failed, NOW - DAY, pages.last_attempt),
+        n_visits=pages.n_visits + 2 * failed,
+        failures=np.where(failed, 2, 0),
+        bytes=np.where(rng.random(n) < 0.5, np.nan, rng.lognormal(9.0, 2.0, n)),
+    )
+
+
+def _kinds(rng: np.random.Generator, n: int) -> FloatArray:
+    """A row a page, every second one an edge; columns as in `EDGES`, nothing left to draw."""
+    ordinary = np.full((n, 4), np.nan)
+    ordinary[:, 0] = rng.integers(0, 40, n)
+    ordinary[:, 1] = rng.beta(0.5, 1.5, n)
+    page = np.arange(n)
+    kinds = np.where(page[:, None] % 2 == 0, EDGES[page // 2 % len(EDGES)], ordinary)
+    drawn = np.column_stack(
+        [kinds[:, :2], kinds[:, 0] * rng.gamma(2.0, 1.0, n), rng.gamma(1, 3, n)]
+    )
+    return np.where(np.isnan(kinds), drawn, kinds)
+
+
+def _draw(
+    rng: np.random.Generator,
+    compared: IntArray,
+    chance: FloatArray,
+    exposure: FloatArray,
+    first_visit: FloatArray,
+) -> Intervals:
+    start = starts(np.where(compared < 0, 0, compared + LATER))
+    row = owners(start)
+    place = np.arange(len(row)) - start[row]
+    later = place >= compared[row]
+    days = np.where(later, 0.0, rng.exponential(size=len(row)))
+    days = np.where(later, 1.0, days * exposure[row] / np.maximum(total(start, days), 1e-300)[row])
+    since = np.cumsum(days) - np.concatenate([[0.0], np.cumsum(days)])[start[row]]
+    after = NOW + (place - compared[row] + 1) * DAY
+    at = np.where(later, after, np.minimum(first_visit[row] + since * DAY, NOW))
+    modified = at - rng.uniform(0.0, 1.5, len(row)) * days * DAY
+    modified[rng.random(len(row)) < 0.5] = np.nan
+    return Intervals(start, days, rng.random(len(row)) < chance[row], at, modified)
+
+
+def _with_future(past: Intervals, future: int | None) -> Intervals:
+    later = past.at > NOW
+    if future is None:
+        counts = total(past.start, np.where(later, 0.0, 1.0)).astype(np.int64)
+        return replace(_pick(past, np.flatnonzero(~later)), start=starts(counts))
+    other = np.random.default_rng(future).random(len(later)) < 0.5
+    modified = np.where(later & other, np.nan, past.modified)
+    return replace(past, changed=np.where(later, other, past.changed), modified=modified)
+
+
+def _pick(past: Intervals, at: IntArray) -> Intervals:
+    columns = ("days", "changed", "at", "modified")
+    return replace(past, **{name: getattr(past, name)[at] for name in columns})
+
+
+def shuffled(pages: Pages) -> tuple[IntArray, Pages]:
+    """An order, and the pages in it."""
+    order = np.random.default_rng(1).permutation(len(pages))
+    return order, pages.take(order)
+
+
+def altered(pages: Pages, original: Pages) -> bool:
+    """Whether any column differs."""
+    before, after = original.columns(), pages.columns()
+    return not all(np.array_equal(before[name], after[name], equal_nan=True) for name in before)

@@ -1,0 +1,261 @@
+"""The command line: each command is one library call in the same words."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+import recrawl
+from recrawl import registry, units, urls
+from recrawl.adapters.files import FORMATS, lines
+from recrawl.errors import BadInput, RecrawlError
+from recrawl.model import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from recrawl.planner import Plan
+
+SOME_REJECTED = 3  #: exit status of an ingest that kept everything but some malformed records
+
+app = typer.Typer(
+    help="Decide which web pages to fetch again, and when.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+Kind = StrEnum("Kind", list(registry.FOLDERS))  # type: ignore[misc]
+Format = StrEnum("Format", ["table", *FORMATS])  # type: ignore[misc]
+Ties = StrEnum("Ties", ["hash", "id"])  # type: ignore[misc]
+
+StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the crawl's history.")]
+PolicyName = Annotated[str | None, typer.Option("--policy", help="See `recrawl parts policy`.")]
+Objective = Annotated[
+    str | None,
+    typer.Option(help="change-ratio, freshness, age or harmonic, instead of a policy."),
+]
+BudgetText = Annotated[str, typer.Option(help="Fetches (1000), or a share of the pages (5%).")]
+Now = Annotated[str | None, typer.Option(help="Plan as of this time (ISO 8601) instead of now.")]
+Rules = Annotated[Path | None, typer.Option(help="TOML file with per-pattern rules.")]
+HostCap = Annotated[int | None, typer.Option(min=0, help="Most fetches of one host.")]
+Seed = Annotated[int, typer.Option(help="Draws the order of ties.")]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False,
+) -> None:
+    if version:
+        out.print(recrawl.__version__)
+        raise typer.Exit
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, stream=sys.stderr)
+
+
+@app.command()
+def ingest(
+    store: StorePath,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="`-` is standard input.")],
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="Reader to use instead of sniffing; see `parts reader`.")
+    ] = None,
+    rejects: Annotated[
+        Path | None, typer.Option(help="Write malformed records here, as JSON lines with reasons.")
+    ] = None,
+    detector: Annotated[
+        str | None, typer.Option(help="What counts as a change, for a new store; default digest.")
+    ] = None,
+) -> None:
+    """Add the visits of crawl files to a store, which is created if need be."""
+    for name in files:
+        if name != "-" and not Path(name).is_file():
+            raise BadInput(f"FILE must be a file, or - for standard input. Got {name!r}.")
+    sink = rejects.open("w", encoding="utf-8") if rejects else nullcontext()
+    with recrawl.open(store, create=True, detector=detector) as opened, sink as bin_, _bar() as bar:
+        report = recrawl.ingest(
+            opened, files, now=_clock(None), format=format, rejects=bin_, progress=bar
+        )
+    err.print(
+        f"{report.added:,} visits added, {report.known:,} already known, "
+        f"{report.pages:,} new pages, {report.flips:,} gone or back, {report.rejected:,} rejected."
+    )
+    if report.rejected:
+        if rejects is None:
+            err.print("Run again with --rejects FILE to see why; nothing is added twice.")
+        raise typer.Exit(SOME_REJECTED)
+
+
+@app.command()
+def plan(  # noqa: PLR0913
+    store: StorePath,
+    budget: BudgetText = "5%",
+    policy: PolicyName = None,
+    objective: Objective = None,
+    host_cap: HostCap = None,
+    host_delay: Annotated[str, typer.Option(help="Least time between fetches of a host.")] = "0s",
+    every: Annotated[str, typer.Option(help="Length of a cycle.")] = "1d",
+    size: Annotated[str | None, typer.Option("--bytes", help="Most to download: 20MB.")] = None,
+    duration: Annotated[str | None, typer.Option("--time", help="Most time to fetch: 1h.")] = None,
+    explore: Annotated[str, typer.Option(help="Share for the longest unseen pages.")] = "0%",
+    rules: Rules = None,
+    ties: Annotated[Ties, typer.Option(help="Of equal scores: hash, or lowest id.")] = Ties.hash,
+    seed: Seed = 0,
+    now: Now = None,
+    format: Annotated[  # noqa: A002
+        Format | None, typer.Option(help="Default: table on a terminal, jsonl in a pipe.")
+    ] = None,
+) -> None:
+    """Say which pages to fetch next, best first, and why."""
+    spend = units.budget(budget)
+    spend = Budget(
+        fetches=spend.fetches,
+        share=spend.share,
+        host_cap=host_cap,
+        host_delay=units.duration(host_delay),
+        every=units.duration(every),
+        bytes=units.size(size) if size else None,
+        seconds=units.duration(duration) if duration else None,
+        explore=units.budget(explore).share or 0.0,
+    )
+    chosen = recrawl.plan(
+        recrawl.open(store),
+        spend,
+        now=_clock(now),
+        policy=_policy(policy, objective),
+        rules=recrawl.load_rules(rules) if rules else (),
+        ties=ties.value,
+        seed=seed,
+    )
+    shape = format.value if format else ("table" if out.is_terminal else "jsonl")
+    if shape == "table":
+        _show(chosen)
+    else:
+        for line in lines(chosen, shape):
+            sys.stdout.write(line + "\n")
+
+
+@app.command()
+def explain(  # noqa: PLR0913
+    store: StorePath,
+    url: Annotated[str, typer.Argument(metavar="URL")],
+    budget: BudgetText = "5%",
+    policy: PolicyName = None,
+    objective: Objective = None,
+    rules: Rules = None,
+    seed: Seed = 0,
+    now: Now = None,
+) -> None:
+    """Say what is known of a page, how it ranks, and what would have it picked."""
+    opened = recrawl.open(store)
+    page = opened.page_id(urls.canonical(url))
+    if page is None:
+        raise BadInput(f"URL must be a page of the store. Got {url!r}, which it has never seen.")
+    told = recrawl.explain(
+        opened,
+        page,
+        units.budget(budget),
+        now=_clock(now),
+        policy=_policy(policy, objective),
+        rules=recrawl.load_rules(rules) if rules else (),
+        seed=seed,
+    )
+    rows = {
+        "page": told.url,
+        "history": told.history,
+        "rate": f"{told.rate:.3g} changes a day (90 % between {told.rate_low:.2g} and {told.rate_high:.2g})",
+        "a visit now": f"shows a change with probability {told.p_change:.2f}",
+        "score": f"{told.score:.4g}, rank {told.rank:,} of {told.of:,}",
+        "in the plan": told.verdict,
+    }
+    for name, value in rows.items():
+        out.print(f"[bold]{name:<12}[/] {value}", soft_wrap=True)
+
+
+@app.command()
+def info(store: StorePath) -> None:
+    """Say what a store holds."""
+    held = recrawl.open(store).summary()
+    span = "none"
+    if held.first_visit is not None and held.last_visit is not None:
+        span = f"{units.show_time(held.first_visit)} to {units.show_time(held.last_visit)}"
+    rows = {
+        "pages": f"{held.pages:,} on {held.hosts:,} hosts",
+        "visits": f"{held.visits:,}, {span}",
+        "changes": f"{held.changes:,} (detector: {held.detector})",
+        "failing": f"{held.failing:,} pages",
+    }
+    for name, value in rows.items():
+        out.print(f"[bold]{name:<8}[/] {value}", soft_wrap=True)
+
+
+@app.command()
+def parts(kind: Annotated[Kind | None, typer.Argument()] = None) -> None:
+    """List the policies, rates, detectors and readers there are."""
+    table = Table("kind", "name", "answers", box=None)
+    for each in [kind.value] if kind else list(registry.FOLDERS):
+        for name, part in registry.parts(each).items():
+            doc = part.__doc__ or sys.modules[part.__module__].__doc__ or ""
+            table.add_row(each, name, doc.strip().splitlines()[0])
+    out.print(table)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except RecrawlError as error:
+        err.print(f"[red]recrawl:[/] {error}", soft_wrap=True, markup=True)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of our output went away
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _show(chosen: Plan, top: int = 20) -> None:
+    table = Table("rank", "page", "p(change)", "reason", box=None, pad_edge=False)
+    for record in chosen.head(top).records():
+        table.add_row(
+            str(record["rank"]), record["url"], f"{record['p_change']:.2f}", record["reason"]
+        )
+    out.print(table)
+    if len(chosen) > top:
+        out.print(f"… and {len(chosen) - top:,} more; --format jsonl or urls prints them all.")
+
+
+def _policy(policy: str | None, objective: str | None) -> str:
+    if policy and objective:
+        raise BadInput(
+            f"Give --policy or --objective, not both. Got {policy!r} and {objective!r}; "
+            "an objective is pursued by the policy of the same name."
+        )
+    return policy or objective or recrawl.DEFAULT_POLICY
+
+
+def _clock(now: str | None) -> float:
+    return units.time(now) if now else time.time()  # noqa: TID251  # the one place with a clock
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int | None], None] | None]:
+    """A progress bar on a terminal, none in a pipe."""
+    if not err.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task("reading", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

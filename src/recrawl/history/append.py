@@ -1,0 +1,241 @@
+"""How does a batch of visits enter the store? In one transaction, whole or not at all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+
+from recrawl import urls
+from recrawl.errors import BadInput
+from recrawl.history import compare, links, pages
+from recrawl.history.arrow import micros, values
+from recrawl.history.fold import DIFFERS, SAME, UNKNOWN, Folded, State, fold, outcomes
+from recrawl.model import VISITS
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+    from numpy.typing import NDArray
+
+    from recrawl.model import IntArray, Time
+    from recrawl.protocols import Detector
+
+#: What `visits` keeps as it comes, besides page and time.
+KEPT = ["status", "reported", "digest", "digest_of", "simhash", "bytes", "seconds", "etag"]
+KEPT += ["last_modified"]
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What a batch added."""
+
+    added: int = 0  #: visits
+    known: int = 0  #: visits the store had already
+    pages: int = 0  #: new pages
+    flips: int = 0  #: visits that found a page gone, or back again
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Visits, with their distinct pages apart."""
+
+    visits: pa.Table
+    page: NDArray[np.int64]  #: row of each visit in `pages`
+    pages: pa.Table  #: url, key, host, site, first_seen
+
+
+def prepare(visits: pa.Table, now: Time | None) -> Batch:
+    """Bring visits into the store's form; nothing is written, bad input is refused here."""
+    table = _conform(visits)
+    coded = table["url"].combine_chunks().dictionary_encode()
+    # Different spellings of one URL are one page.
+    canonical = pa.array([urls.canonical(u) for u in coded.dictionary.to_pylist()], pa.string())
+    distinct = canonical.dictionary_encode()
+    page = distinct.indices.to_numpy()[coded.indices.to_numpy()].astype(np.int64)
+    names = distinct.dictionary.to_pylist()
+    hosts = [urls.host(name) for name in names]
+    pages_table = pa.table(
+        {
+            "url": distinct.dictionary,
+            "key": pa.array(
+                [xxhash.xxh3_64_intdigest(name.encode()) for name in names], pa.uint64()
+            ),
+            "host": pa.array(hosts, pa.string()),
+            "site": pa.array([urls.site(host) for host in hosts], pa.string()),
+            "first_seen": _first_seen(table["at"], page, len(names), now),
+        }
+    )
+    return Batch(table, page, pages_table)
+
+
+def _conform(visits: pa.Table) -> pa.Table:
+    """All VISITS columns in their types, times without zone; absent ones are null."""
+    given = visits.column_names
+    unknown = set(given) - set(VISITS.names)
+    if unknown or "url" not in given:
+        raise BadInput(
+            "visits must have the column 'url' and otherwise only columns of model.VISITS "
+            f"({', '.join(VISITS.names)}). Got: {', '.join(given)}."
+        )
+    columns = {}
+    for field in VISITS:
+        kind = pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type
+        here = visits[field.name].cast(field.type) if field.name in given else None
+        columns[field.name] = pa.nulls(len(visits), kind) if here is None else here.cast(kind)
+    table = pa.table(columns)
+    if table["url"].null_count:
+        raise BadInput("visits: 'url' must be filled in every row. Got a null; drop such rows.")
+    return table
+
+
+def _first_seen(at: pa.ChunkedArray, page: IntArray, n: int, now: Time | None) -> pa.Array:
+    """The first visit of each page, or `now` where it was only seen."""
+    if at.null_count and now is None:
+        raise BadInput(
+            "visits: a row without 'at' says that a page was seen, not visited; "
+            "append needs `now` to say when. Got now=None; pass the time."
+        )
+    seen = np.int64((now or 0.0) * 1e6)
+    when = values(at.cast(pa.int64()), seen)
+    first = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(first, page, when)
+    return pa.array(first).cast(pa.timestamp("us"))
+
+
+def record(connection: Connection, batch: Batch, detector: Detector) -> Appended:
+    """Write a prepared batch; on any error the transaction is rolled back whole."""
+    connection.begin()
+    try:
+        result = _record(connection, batch, detector)
+        connection.commit()
+    except BaseException:
+        with suppress(duckdb.Error):  # an error inside DuckDB has rolled back already
+            connection.rollback()
+        raise
+    return result
+
+
+def _record(connection: Connection, batch: Batch, detector: Detector) -> Appended:
+    page_id, new_pages = pages.register(connection, batch.pages)
+    given = batch.visits.append_column("page_id", pa.array(page_id[batch.page]))
+    given = given.filter(pc.is_valid(given["at"]))
+    visits = _sorted_distinct(given)
+    known = pages.load(connection, np.unique(values(visits["page_id"])))
+    visits, late = _unseen(connection, visits, known)
+    added = len(visits)
+    visits = visits.append_column("old", pa.array(np.zeros(added, np.bool_)))
+    visits = visits.append_column("was", pa.nulls(added, pa.bool_()))
+    if late.size:
+        visits = _rewind(connection, visits, known, late)
+    folded = _fold(connection, visits, known, detector)
+    _write(connection, visits, folded, known)
+    flips = int(folded.flipped[~values(visits["old"])].sum())
+    return Appended(added, len(given) - added, new_pages, flips)
+
+
+def _sorted_distinct(visits: pa.Table) -> pa.Table:
+    """By page and time; of two visits to a page at one time the first given stays."""
+    page, at = values(visits["page_id"]), micros(visits["at"])
+    order = np.lexsort((at, page))
+    page, at = page[order], at[order]
+    repeat = np.zeros(len(order), np.bool_)
+    repeat[1:] = (page[1:] == page[:-1]) & (at[1:] == at[:-1])
+    return visits.take(pa.array(order[~repeat]))
+
+
+def _unseen(
+    connection: Connection, visits: pa.Table, known: pages.Known
+) -> tuple[pa.Table, IntArray]:
+    """The visits the store does not have, and the pages for which some of them come late."""
+    page = values(visits["page_id"])
+    late = micros(visits["at"]) <= known.state.last_attempt[known.rows(page)]
+    if not late.any():
+        return visits, page[:0]
+    row = pa.array(np.arange(len(page)))
+    asked = visits.select(["page_id", "at"]).append_column("row", row).filter(pa.array(late))
+    connection.register("asked", asked)
+    stored = connection.execute('SELECT row FROM asked SEMI JOIN visits USING (page_id, "at")')
+    unseen = np.ones(len(page), np.bool_)
+    unseen[stored.fetchnumpy()["row"]] = False
+    connection.unregister("asked")
+    return visits.filter(pa.array(unseen)), np.unique(page[late & unseen])
+
+
+def _rewind(
+    connection: Connection, visits: pa.Table, known: pages.Known, late: IntArray
+) -> pa.Table:
+    """Forget what was folded of pages with late visits, and bring all their visits back in."""
+    connection.register("late", pa.table({"page_id": late}))
+    old = connection.sql(
+        f'SELECT page_id, "at", {", ".join(KEPT)}, changed AS was, true AS old FROM visits '  # noqa: S608
+        "SEMI JOIN late USING (page_id)"
+    ).to_arrow_table()
+    connection.unregister("late")
+    rows, empty = known.rows(late), State.empty(1)
+    for name, column in known.state.columns().items():
+        column[rows] = empty.columns()[name][0]
+    known.forget_copies(rows)
+    return _sorted_distinct(pa.concat_tables([visits, old], promote_options="default"))
+
+
+def _fold(
+    connection: Connection, visits: pa.Table, known: pages.Known, detector: Detector
+) -> Folded:
+    """What each visit shows; `known` then holds what is known after it."""
+    status = values(visits["status"], -1)
+    outcome = outcomes(status)
+    row = known.rows(values(visits["page_id"]))
+    is_copy = compare.has_content(visits, outcome)
+    differs = compare.differs(connection, visits, row, is_copy, known, detector)
+    # What the source says goes first; then the detector; for an older visit whose text is no
+    # longer there to compare, what it showed when it came.
+    differs = np.where(differs == UNKNOWN, values(visits["was"].cast(pa.int8()), UNKNOWN), differs)
+    reported = values(visits["reported"].cast(pa.int8()), UNKNOWN)
+    differs = np.where(reported != UNKNOWN, reported, np.where(status == 304, SAME, differs))
+    folded = fold(
+        known.state, row, micros(visits["at"]), outcome, differs.astype(np.int8), is_copy,
+        values(visits["bytes"].cast(pa.float64()), np.nan), values(visits["seconds"], np.nan),
+    )  # fmt: skip
+    known.keep_copies(visits, row, is_copy)
+    return folded
+
+
+def _write(connection: Connection, visits: pa.Table, folded: Folded, known: pages.Known) -> None:
+    old = values(visits["old"])
+    shown = {
+        "changed": pa.array(folded.changed == DIFFERS, mask=folded.changed == UNKNOWN),
+        "days": pa.array(folded.days, mask=np.isnan(folded.days)),
+        "flipped": pa.array(folded.flipped),
+    }
+    new = visits.filter(pa.array(~old))
+    counts = links.record(connection, new, known)
+    facts = new.select(["page_id", "at", *KEPT])
+    for name, column in {
+        **{n: c.filter(pa.array(~old)) for n, c in shown.items()},
+        **counts,
+    }.items():
+        facts = facts.append_column(name, column)
+    connection.register("facts", facts)
+    connection.execute("INSERT INTO visits BY NAME FROM facts")
+    connection.unregister("facts")
+    if old.any():
+        again = pa.table({"page_id": visits["page_id"], "at": visits["at"], **shown})
+        _correct(connection, again.filter(pa.array(old)))
+    compare.keep_contents(connection, new)
+    pages.save(connection, known)
+
+
+def _correct(connection: Connection, again: pa.Table) -> None:
+    """What older visits showed, seen anew in the light of one that came late."""
+    connection.register("again", again)
+    connection.execute(
+        """UPDATE visits SET changed = again.changed, days = again.days, flipped = again.flipped
+        FROM again WHERE visits.page_id = again.page_id AND visits.at = again.at"""
+    )
+    connection.unregister("again")

@@ -1,0 +1,93 @@
+"""What is each visit's content compared with? The copy before it, in the batch or in the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recrawl.history.arrow import values
+from recrawl.history.fold import OK, UNKNOWN, Small
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+    from numpy.typing import NDArray
+
+    from recrawl.history.pages import Known
+    from recrawl.model import BoolArray, IntArray
+    from recrawl.protocols import Detector
+
+
+def has_content(visits: pa.Table, outcome: Small) -> BoolArray:
+    """Which visits brought something that can be compared."""
+    brought = pc.or_(pc.is_valid(visits["digest"]), pc.is_valid(visits["text"]))
+    return values(brought) & (outcome == OK)
+
+
+def differs(  # noqa: PLR0913
+    connection: Connection,
+    visits: pa.Table,
+    row: IntArray,
+    is_copy: BoolArray,
+    known: Known,
+    detector: Detector,
+) -> Small:
+    """For each visit what the detector says of it against the copy before it."""
+    result = np.full(len(visits), UNKNOWN, np.int8)
+    copies = np.flatnonzero(is_copy)
+    if not copies.size:
+        return result
+    needs = list(detector.needs)
+    after = visits.select(needs).take(pa.array(copies))
+    stored = stored_copies(connection, known, needs)
+    # The copies of the store stand first, so that a page's row in `known` is its row here.
+    both = pa.concat_tables([stored.cast(after.schema), after])
+    changed = detector.changed(both.take(pa.array(_before(row[copies], len(known.page_id)))), after)
+    result[copies] = values(changed.cast(pa.int8()), UNKNOWN)
+    return result
+
+
+def _before(row: IntArray, n_stored: int) -> NDArray[np.int64]:
+    """For each copy, sorted by page, where its predecessor is: the one above, or the stored one."""
+    before = n_stored + np.arange(len(row)) - 1
+    first = np.ones(len(row), np.bool_)
+    first[1:] = row[1:] != row[:-1]
+    return np.where(first, row, before)
+
+
+def stored_copies(connection: Connection, known: Known, needs: list[str]) -> pa.Table:
+    """The copies the store holds of these pages, in their order."""
+    kept = {name: known.copy[name] for name in needs if name in known.copy.column_names}
+    if len(kept) < len(needs):
+        connection.register("wanted", pa.table({"page_id": known.page_id}))
+        found = connection.sql(_COPIES).to_arrow_table()
+        connection.unregister("wanted")
+        kept |= {name: found[name] for name in needs if name not in kept}
+    return pa.table({name: kept[name] for name in needs})
+
+
+def keep_contents(connection: Connection, visits: pa.Table) -> None:
+    """Replace the stored copy of every page that has a newer one in `visits`."""
+    texts = visits.filter(pc.is_valid(visits["text"])).select(["page_id", "at", "title", "text"])
+    if not len(texts):
+        return
+    page = values(texts["page_id"])
+    last = np.append(page[1:] != page[:-1], True)  # noqa: FBT003
+    connection.register("texts", texts.filter(pa.array(last)))
+    connection.execute("CREATE OR REPLACE TEMP TABLE newer AS FROM texts ANTI JOIN contents ON texts.page_id = contents.page_id AND texts.at < contents.at")  # fmt: skip  # noqa: E501
+    connection.unregister("texts")
+    connection.execute("DELETE FROM contents WHERE page_id IN (SELECT page_id FROM newer)")
+    connection.execute("INSERT INTO contents FROM newer")
+    connection.execute("DROP TABLE newer")
+
+
+_COPIES = """
+SELECT contents.title, contents.text, present.links
+FROM wanted
+LEFT JOIN contents USING (page_id)
+LEFT JOIN (SELECT page_id, list(target) AS links FROM links SEMI JOIN wanted USING (page_id)
+           WHERE last_seen IS NULL GROUP BY page_id) AS present USING (page_id)
+ORDER BY wanted.page_id
+"""

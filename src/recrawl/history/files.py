@@ -1,0 +1,96 @@
+"""Who may write? One process at a time; readers come and go between its batches.
+
+DuckDB lets a file be open either in one writing process or in many reading ones. So every
+operation opens it, works and closes it, waiting a little for the others; who writes over many
+operations is settled by a lock of our own, which dies with its process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import duckdb
+
+from recrawl.errors import StoreBusy, StoreError, StoreInvalid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DATABASE = "history.duckdb"
+PATIENCE = 60.0  #: seconds to wait for readers, or for the writer's current batch
+
+
+class WriterLock:
+    """Holds the right to write to a store folder, from `acquire` to `release` or death."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "writer.lock"
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> None:
+        if self._file is not None:
+            return
+        file = self.path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip() or "an unknown process"
+            file.close()
+            raise StoreBusy(
+                f"The store {self.path.parent} is being written by {holder}. "
+                "Wait for it to end, or stop it; reading works meanwhile."
+            ) from None
+        file.truncate(0)
+        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])
+        file.write(f"process {os.getpid()} ({command})")
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.truncate(0)
+            self._file.close()
+            self._file = None
+
+
+@contextmanager
+def connect(folder: Path, *, write: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection for one operation."""
+    connection = _open(folder, write=write)
+    try:
+        # A fixed small number of threads keeps memory in check; two suffice for our queries.
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    except duckdb.Error as error:
+        raise StoreError(
+            f"The store {folder} could not be {'written' if write else 'read'}: {error} "
+            "What was acknowledged before is intact."
+        ) from error
+    finally:
+        with suppress(duckdb.Error):
+            connection.close()
+
+
+def _open(folder: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
+    path = folder / DATABASE
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return duckdb.connect(str(path), read_only=not write)
+        except duckdb.Error as error:
+            if "lock" not in str(error):
+                raise StoreInvalid(
+                    f"{path} is not a readable store: {error} Nothing was touched. "
+                    "If it was damaged, restore it from a copy."
+                ) from error
+            if time.monotonic() > deadline:
+                raise StoreBusy(f"The store {folder} stayed busy for {PATIENCE:.0f} s.") from error
+        time.sleep(0.02)

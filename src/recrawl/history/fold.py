@@ -1,0 +1,147 @@
+"""How does a visit change what we know of its page? The one place that says so.
+
+The store folds each batch into the page columns it keeps, and a replay folds the same way in
+memory. Times are integer microseconds here, `NEVER` where there is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from recrawl.model import FloatArray
+
+NEVER = np.iinfo(np.int64).min
+DAY_US = 86_400_000_000
+
+FAILED, OK, GONE = 0, 1, 2  #: outcome of a visit
+SAME, DIFFERS, UNKNOWN = 0, 1, -1  #: outcome of a comparison
+
+Times = NDArray[np.int64]
+Small = NDArray[np.int8]
+
+
+@dataclass
+class State:
+    """The folded columns of some pages; arrays are updated in place."""
+
+    first_visit: Times
+    last_visit: Times
+    last_attempt: Times
+    last_change: Times
+    copy_at: Times  #: when the copy we compare with was last known to be right
+    n_visits: NDArray[np.int32]
+    n_compared: NDArray[np.int32]
+    n_changes: NDArray[np.int32]
+    exposure: FloatArray
+    recent: NDArray[np.uint64]
+    failures: NDArray[np.int32]
+    flips: NDArray[np.int32]
+    gone: NDArray[np.bool_]
+    bytes: FloatArray
+    seconds: FloatArray
+
+    @staticmethod
+    def empty(n: int) -> State:
+        """Pages nothing is known of."""
+        return State(
+            **{name: np.full(n, NEVER) for name in TIMES},
+            **{name: np.zeros(n, np.int32) for name in COUNTS},
+            exposure=np.zeros(n),
+            recent=np.zeros(n, np.uint64),
+            gone=np.zeros(n, np.bool_),
+            bytes=np.full(n, np.nan),
+            seconds=np.full(n, np.nan),
+        )
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+TIMES = ("first_visit", "last_visit", "last_attempt", "last_change", "copy_at")
+COUNTS = ("n_visits", "n_compared", "n_changes", "failures", "flips")
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What each visit turned out to show."""
+
+    changed: Small  #: SAME, DIFFERS or UNKNOWN
+    days: FloatArray  #: interval the outcome speaks of; NaN where unknown
+    flipped: NDArray[np.bool_]
+
+
+def outcomes(status: NDArray[np.int16]) -> Small:
+    """FAILED, OK or GONE for each status; a negative status stands for "not recorded"."""
+    ok = (status < 0) | ((status >= 200) & (status < 300)) | (status == 304)
+    busy = (status == 408) | (status == 425) | (status == 429)
+    gone = (status >= 400) & (status < 500) & ~busy
+    return np.where(ok, OK, np.where(gone, GONE, FAILED)).astype(np.int8)
+
+
+def fold(  # noqa: PLR0913
+    state: State,
+    row: NDArray[np.int64],
+    at: Times,
+    outcome: Small,
+    differs: Small,
+    is_copy: NDArray[np.bool_],
+    size: FloatArray,
+    seconds: FloatArray,
+) -> Folded:
+    """Fold visits, sorted by page and time, into `state`; `row` is the page's row in it.
+
+    `differs` compares the visit with the copy before it; `is_copy` says that the visit itself can
+    be compared with later.
+    """
+    changed = np.full(len(row), UNKNOWN, np.int8)
+    days = np.full(len(row), np.nan)
+    flipped = np.zeros(len(row), np.bool_)
+    arrays = tuple(state.columns().values())
+    _fold(arrays, row, at, outcome, differs, is_copy, size, seconds, changed, days, flipped)
+    return Folded(changed, days, flipped)
+
+
+@njit(cache=True)
+def _fold(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913
+    arrays, row, at, outcome, differs, is_copy, size, seconds, changed, days, flipped
+):  # pragma: no cover
+    first, last, attempt, change, copy_at, visits, compared, changes = arrays[:8]
+    exposure, recent, failures, flips, gone, last_size, last_seconds = arrays[8:]
+    for i in range(len(row)):
+        p = row[i]
+        visits[p] += 1
+        attempt[p] = at[i]
+        if outcome[i] != OK:
+            failures[p] += 1
+            if outcome[i] == GONE and not gone[p] and last[p] != NEVER:
+                flipped[i] = True
+            gone[p] = gone[p] or outcome[i] == GONE
+            flips[p] += flipped[i]
+            continue
+        flipped[i] = gone[p] and last[p] != NEVER
+        flips[p] += flipped[i]
+        gone[p] = False
+        failures[p] = 0
+        if first[p] == NEVER:
+            first[p] = at[i]
+        last[p] = at[i]
+        if not np.isnan(size[i]):
+            last_size[p] = size[i]
+        if not np.isnan(seconds[i]):
+            last_seconds[p] = seconds[i]
+        if differs[i] != UNKNOWN and copy_at[p] != NEVER:
+            changed[i] = differs[i]
+            days[i] = (at[i] - copy_at[p]) / DAY_US
+            exposure[p] += days[i]
+            compared[p] += 1
+            recent[p] = (recent[p] << np.uint64(1)) | np.uint64(differs[i])
+            if differs[i] == DIFFERS:
+                changes[p] += 1
+                change[p] = at[i]
+        if differs[i] != UNKNOWN or is_copy[i]:
+            copy_at[p] = at[i]

@@ -1,0 +1,133 @@
+"""Which pages does a batch speak of, and what is known of them? The `pages` and `hosts` tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from recrawl.history.arrow import micros, times, values
+from recrawl.history.fold import COUNTS, TIMES, State
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection as Connection
+    from numpy.typing import NDArray
+
+    from recrawl.model import BoolArray, IntArray
+
+
+@dataclass
+class Known:
+    """What the store knows of some pages, sorted by id: folded columns, and the copy it holds."""
+
+    page_id: NDArray[np.int32]
+    url: pa.Array
+    state: State
+    copy: pa.Table  #: digest, digest_of, simhash
+    links_at: NDArray[np.int64]
+
+    def rows(self, page_id: IntArray) -> NDArray[np.int64]:
+        """The rows of these pages in `state`."""
+        return np.searchsorted(self.page_id, page_id)
+
+    def keep_copies(self, visits: pa.Table, row: IntArray, is_copy: BoolArray) -> None:
+        """The last content each page was seen with becomes its copy; `visits` are sorted."""
+        copies = np.flatnonzero(is_copy)
+        source = np.arange(len(self.page_id))
+        source[row[copies]] = len(self.page_id) + np.arange(len(copies))
+        newer = visits.select(self.copy.column_names).take(pa.array(copies))
+        self.copy = pa.concat_tables([self.copy.cast(newer.schema), newer]).take(pa.array(source))
+
+    def forget_copies(self, rows: IntArray) -> None:
+        stays = np.ones(len(self.page_id), np.bool_)
+        stays[rows] = False
+        index = pa.array(np.arange(len(stays)), mask=~stays)
+        self.copy = self.copy.take(index)
+
+
+def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32], int]:
+    """The id of each page (columns url, key, host, site, first_seen), new ones entered."""
+    connection.register("given", pages.append_column("row", pa.array(np.arange(len(pages)))))
+    found = connection.execute(
+        "SELECT row, page_id FROM given JOIN pages USING (key, url)"
+    ).fetchnumpy()
+    page_id = np.full(len(pages), -1, np.int32)
+    page_id[found["row"]] = found["page_id"]
+    new = np.flatnonzero(page_id < 0)
+    if new.size:
+        page_id[new] = _count(connection, "pages") + np.arange(len(new))
+        _enter(connection, pages.take(pa.array(new)), page_id[new])
+    connection.unregister("given")
+    return page_id, len(new)
+
+
+def _enter(connection: Connection, pages: pa.Table, page_id: NDArray[np.int32]) -> None:
+    _enter_hosts(connection, pages)
+    connection.register("entering", pages.append_column("page_id", pa.array(page_id)))
+    zero = ", ".join(f"0 AS {name}" for name in (*COUNTS, "exposure", "recent"))
+    connection.execute(
+        f"""INSERT INTO pages BY NAME
+        SELECT page_id, url, key, host_id, first_seen, {zero}, false AS gone
+        FROM entering JOIN hosts USING (host) ORDER BY page_id"""  # noqa: S608
+    )
+    connection.unregister("entering")
+
+
+def _enter_hosts(connection: Connection, pages: pa.Table) -> None:
+    """A host's number is its rank of arrival; a site's is that of its first host."""
+    connection.register("entering", pages)
+    connection.execute(
+        """INSERT INTO hosts
+        WITH new AS (
+            SELECT host, any_value(site) AS site FROM entering
+            WHERE host NOT IN (SELECT host FROM hosts) GROUP BY host),
+        numbered AS (
+            SELECT (SELECT count(*) FROM hosts) + row_number() OVER (ORDER BY host) - 1 AS host_id,
+                   host, site FROM new)
+        SELECT host_id, host,
+               coalesce((SELECT min(h.site_id) FROM hosts h WHERE h.site = numbered.site),
+                        min(host_id) OVER (PARTITION BY site)), site
+        FROM numbered"""
+    )
+    connection.unregister("entering")
+
+
+def _count(connection: Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])  # noqa: S608
+
+
+def load(connection: Connection, page_id: NDArray[np.int32]) -> Known:
+    """What is known of some pages; `page_id` is sorted."""
+    connection.register("wanted", pa.table({"page_id": page_id}))
+    found = connection.sql(_LOAD).to_arrow_table()
+    connection.unregister("wanted")
+    columns = {name: values(found[name], np.nan) for name in ("bytes", "seconds")}
+    columns |= {name: micros(found[name]) for name in TIMES}
+    columns |= {name: values(found[name]) for name in (*COUNTS, "exposure", "recent", "gone")}
+    copy = found.select(["digest", "digest_of", "simhash"])
+    url = found["url"].combine_chunks()
+    return Known(page_id, url, State(**columns), copy, micros(found["links_at"]))
+
+
+def save(connection: Connection, known: Known) -> None:
+    """Write back the columns of these pages."""
+    columns: dict[str, object] = dict(known.state.columns())
+    for name in TIMES:
+        columns[name] = times(columns[name])  # type: ignore[arg-type]
+    for name in ("bytes", "seconds"):
+        columns[name] = pa.array(columns[name], from_pandas=True)  # NaN is null
+    columns["links_at"] = times(known.links_at)
+    table = pa.table({"page_id": known.page_id, **columns})
+    for name in known.copy.column_names:
+        table = table.append_column(name, known.copy[name])
+    connection.register("folded", table)
+    changes = ", ".join(f"{n} = folded.{n}" for n in table.column_names if n != "page_id")
+    connection.execute(
+        f"UPDATE pages SET {changes} FROM folded WHERE pages.page_id = folded.page_id"  # noqa: S608
+    )
+    connection.unregister("folded")
+
+
+_LOAD = "SELECT pages.* FROM pages JOIN wanted USING (page_id) ORDER BY page_id"

@@ -1,0 +1,211 @@
+"""Where the history lives: a folder with one DuckDB file that anyone can query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from recrawl import registry
+from recrawl.errors import BadInput, StoreInvalid, StoreNotFound
+from recrawl.history import append
+from recrawl.history.files import DATABASE, WriterLock, connect
+from recrawl.model import Intervals, Pages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import duckdb
+    import pyarrow as pa
+
+    from recrawl.model import Column, IntArray, Time
+    from recrawl.protocols import Detector
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a store holds."""
+
+    pages: int
+    visits: int
+    changes: int
+    failing: int  #: pages whose last visits failed
+    hosts: int
+    first_visit: float | None
+    last_visit: float | None
+    detector: str
+
+
+class Store:
+    """The history of one crawl. Use `recrawl.open`."""
+
+    def __init__(self, path: Path, detector: Detector) -> None:
+        self.path = path
+        self.detector = detector
+        self._lock = WriterLock(path)
+
+    @classmethod
+    def open(cls, path: str | Path, *, create: bool = False, detector: str | None = None) -> Self:
+        """Open a store; `detector` says what counts as a change, and is fixed at its creation."""
+        path = Path(path)
+        if not (path / DATABASE).exists():
+            if not create:
+                raise StoreNotFound(
+                    f"There is no store at {path}. `recrawl ingest {path} FILE` creates one."
+                )
+            _create(path, registry.make("detector", detector or "digest").name)
+        meta = _meta(path)
+        if detector not in (None, meta["detector"]):
+            raise BadInput(
+                f"The store {path} detects changes by {meta['detector']!r}, fixed at its creation; "
+                f"got detector {detector!r}. Leave it out, or make a new store."
+            )
+        return cls(path, registry.make("detector", meta["detector"]))
+
+    def append(self, visits: pa.Table, *, now: Time | None = None) -> append.Appended:
+        """Record visits; when this returns they are on disk. The same visits again add nothing.
+
+        `now` is when pages without a visit (rows without `at`) were seen.
+        """
+        self._lock.acquire()
+        batch = append.prepare(visits, now)
+        with connect(self.path, write=True) as connection:
+            return append.record(connection, batch, self.detector)
+
+    def close(self) -> None:
+        """Let others write."""
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def pages(self) -> Pages:
+        """The columns of every page, in the order of page ids."""
+        with connect(self.path) as connection:
+            columns = connection.execute(_PAGES).fetchnumpy()
+        order = _order(columns["page_id"])
+        return Pages(**{n: _plain(c)[order] for n, c in columns.items()}, source=self)
+
+    def urls(self, page_id: IntArray) -> Sequence[str]:
+        with connect(self.path) as connection:
+            wanted = _asked(page_id)  # noqa: F841  # DuckDB finds it by name
+            found = connection.execute(
+                "SELECT url FROM pages JOIN wanted USING (page_id) ORDER BY wanted.row"
+            ).fetchnumpy()
+        return list(found["url"])
+
+    def page_id(self, url: str) -> int | None:
+        """The id of a page by its canonical URL."""
+        with connect(self.path) as connection:
+            found = connection.execute("SELECT page_id FROM pages WHERE url = ?", [url]).fetchall()
+        return int(found[0][0]) if found else None
+
+    def intervals(self, page_id: IntArray) -> Intervals:
+        with connect(self.path) as connection:
+            wanted = _asked(page_id)  # noqa: F841
+            found = connection.execute(_INTERVALS).fetchnumpy()
+        start = np.searchsorted(found["row"], np.arange(len(page_id) + 1))
+        return Intervals(
+            start=start.astype(np.int64),
+            days=_plain(found["days"]),
+            changed=_plain(found["changed"]).astype(np.bool_),
+            at=_plain(found["at"]),
+            modified=_plain(found["modified"]),
+        )
+
+    def query(self, sql: str, *parameters: object) -> pa.Table:
+        """Any read-only SQL over the tables of the store."""
+        with connect(self.path) as connection:
+            return connection.sql(sql, params=parameters).to_arrow_table()
+
+    def summary(self) -> Summary:
+        with connect(self.path) as connection:
+            [row] = connection.execute(_SUMMARY).fetchall()
+        return Summary(*row, detector=self.detector.name)
+
+
+def _create(path: Path, detector: str) -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    lock = WriterLock(path)
+    lock.acquire()
+    try:
+        with connect(path, write=True) as connection:
+            connection.begin()
+            connection.execute(files(__package__).joinpath("schema.sql").read_text())
+            connection.execute(
+                "INSERT INTO meta VALUES ('recrawl schema', ?), ('detector', ?)",
+                [str(SCHEMA_VERSION), detector],
+            )
+            connection.commit()
+    finally:
+        lock.release()
+
+
+def _meta(path: Path) -> dict[str, str]:
+    with connect(path) as connection:
+        tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+        rows = connection.execute("FROM meta").fetchall() if "meta" in tables else []
+    meta = dict(rows)
+    version = meta.get("recrawl schema")
+    if version is None:
+        raise StoreInvalid(
+            f"{path / DATABASE} is a DuckDB file but not a recrawl store. Nothing was touched; "
+            "give another folder."
+        )
+    if int(version) > SCHEMA_VERSION:
+        raise StoreInvalid(
+            f"The store {path} has schema {version}; this recrawl reads up to {SCHEMA_VERSION}. "
+            "Nothing was touched; upgrade recrawl."
+        )
+    return meta
+
+
+def _asked(page_id: IntArray) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({"page_id": page_id, "row": np.arange(len(page_id))})
+
+
+def _order(page_id: Column) -> Column | slice:
+    """Rows come in insertion order, which is that of the ids unless DuckDB moved updated rows."""
+    ids = _plain(page_id)
+    return slice(None) if np.all(ids[1:] > ids[:-1]) else np.argsort(ids)
+
+
+def _plain(column: Any) -> Column:
+    """A column without mask: DuckDB masks nulls even where a query can give none."""
+    if isinstance(column, np.ma.MaskedArray):
+        return column.filled(np.nan) if column.dtype.kind == "f" else column.data
+    return np.asarray(column)
+
+
+def _seconds(column: str) -> str:
+    return f"coalesce(epoch_us({column}) / 1e6, 'nan'::DOUBLE) AS {column}"
+
+
+_PAGES = f"""
+SELECT page_id, key, host_id AS host, site_id AS site, {_seconds("first_seen")},
+       {_seconds("first_visit")}, {_seconds("last_visit")}, {_seconds("last_attempt")},
+       {_seconds("last_change")}, n_visits, n_compared, n_changes, exposure, recent, failures,
+       flips, bytes, seconds
+FROM pages JOIN hosts USING (host_id)
+"""
+_INTERVALS = f"""
+SELECT row, days, changed, epoch_us(visits.at) / 1e6 AS "at",
+       coalesce(epoch_us(last_modified) / 1e6, 'nan'::DOUBLE) AS modified
+FROM visits JOIN wanted USING (page_id) WHERE days IS NOT NULL ORDER BY row, visits.at
+"""
+_SUMMARY = """
+SELECT count(*), coalesce(sum(n_visits), 0), coalesce(sum(n_changes), 0),
+       count(*) FILTER (failures > 0), count(DISTINCT host_id),
+       epoch(min(first_visit)), epoch(max(last_attempt))
+FROM pages
+"""

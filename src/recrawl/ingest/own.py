@@ -1,0 +1,139 @@
+"""How does a table in our own columns (JSON lines, CSV, Parquet) become visits?
+
+Only `url` must be filled. Times are ISO 8601 or epoch seconds; a digest is a whole number or
+any text; `changed` is another name for `reported`; columns nobody knows are left out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recrawl.errors import BadInput
+from recrawl.ingest.cells import digest, row_of
+from recrawl.ingest.lines import MALFORMED, reason
+from recrawl.ingest.rows import table
+from recrawl.model import VISITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from recrawl.ingest.rows import Row
+    from recrawl.protocols import Source
+
+COLUMNS = (*VISITS.names, "changed")
+TIMES = ("at", "last_modified")
+_NOT_FAST = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+
+
+def require(found: Iterable[str], filename: str) -> None:
+    """Refuse a file without the columns that every visit needs."""
+    names = list(found)
+    for column in ("url", "at"):
+        if column not in names:
+            listed = ", ".join(names[:40]) or "none"
+            raise BadInput(
+                f"The file {filename!r} has no column {column!r}. Found: {listed}."
+                " Rename the column that holds it."
+            )
+
+
+def visits(part: pa.Table, source: Source, place: str, first: int) -> pa.Table:
+    """The rows as visits: column by column, or row by row where one does not fit its column.
+
+    A row's place in the file is told as `place` and its number, counted from `first`.
+    """
+    try:
+        return _by_column(part)
+    except _NOT_FAST:
+        numbered = ((f"{place} {i}", row) for i, row in enumerate(part.to_pylist(), first))
+        return by_row(numbered, source)
+
+
+def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> pa.Table:
+    """The records as visits; those with a value that cannot be are rejected."""
+    rows: list[Row] = []
+    for where, record in records:
+        try:
+            rows.append(row_of(record))
+        except MALFORMED as error:
+            source.reject(where, reason(error), repr(record))
+    return table(rows)
+
+
+def _by_column(part: pa.Table) -> pa.Table:
+    found = {name: part[name] for name in part.column_names}
+    if "changed" in found:
+        names = [name for name in ("reported", "changed") if name in found]
+        found["reported"] = pc.coalesce(*(found[name].cast(pa.bool_()) for name in names))
+    columns = []
+    for field in VISITS:
+        column = found.get(field.name)
+        if column is None or column.null_count == len(column):
+            columns.append(pa.nulls(len(part), field.type))
+        else:
+            columns.append(_column(column, field))
+    made = pa.table(columns, schema=VISITS)
+    if made["url"].null_count or (made["nofollow"].null_count < len(made)):
+        raise pa.ArrowInvalid("needs a look at each row")
+    return _with_digests(made)
+
+
+def _column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if field.name in TIMES:
+        return _times(column)
+    if field.name == "digest" and not pa.types.is_unsigned_integer(kind):
+        return _digests(column)
+    if pa.types.is_string(field.type) and not (pa.types.is_string(kind) or _is_large(kind)):
+        raise pa.ArrowInvalid(f"{field.name} is not text")
+    return column.cast(field.type)
+
+
+def _is_large(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind, utc = column.type, pa.timestamp("us", tz="UTC")
+    if pa.types.is_temporal(kind):
+        return column.cast(pa.timestamp("us", tz=getattr(kind, "tz", None)), safe=False).cast(utc)
+    if pa.types.is_string(kind) or _is_large(kind):
+        return _times_in_text(column, utc)
+    seconds = column.cast(pa.float64())
+    seconds = pc.if_else(pc.greater(pc.abs(seconds), 1e11), pc.divide(seconds, 1e3), seconds)
+    if not (pc.max(pc.abs(seconds)).as_py() or 0.0) < 1e12:
+        raise pa.ArrowInvalid("beyond any time")
+    return pc.round(pc.multiply(seconds, 1e6)).cast(pa.int64()).cast(utc)
+
+
+def _times_in_text(column: pa.ChunkedArray, utc: pa.DataType) -> pa.ChunkedArray:
+    for kind in (utc, pa.timestamp("us")):
+        try:
+            return column.cast(kind).cast(utc)
+        except pa.ArrowInvalid:
+            continue
+    return _times(column.cast(pa.float64()))
+
+
+def _digests(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.uint64())
+    except pa.ArrowInvalid:
+        made = [None if v is None else digest(v) for v in column.to_pylist()]
+        return pa.chunked_array([pa.array(made, pa.uint64())])
+
+
+def _with_digests(made: pa.Table) -> pa.Table:
+    """A digest of the text where none came, and the kind of those that came without."""
+    came, kind = made["digest"], made["digest_of"]
+    bare = pc.and_(pc.is_null(came), pc.is_valid(made["text"]))
+    if pc.any(bare).as_py():
+        raise pa.ArrowInvalid("needs a look at each row")
+    given = pc.if_else(pc.is_valid(came), "given", pa.scalar(None, pa.string()))
+    place = VISITS.get_field_index("digest_of")
+    return made.set_column(place, VISITS.field(place), pc.coalesce(kind, given))

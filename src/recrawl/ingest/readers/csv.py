@@ -1,0 +1,106 @@
+"""Visits as comma-separated values, in our own columns."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+import pyarrow.csv
+
+from recrawl.ingest import own
+from recrawl.ingest.lines import LONGEST, blocks
+from recrawl.ingest.sniff import csv_names, first_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recrawl.protocols import Source
+
+
+class Csv:
+    """Visits as comma-separated values under a line of column names."""
+
+    name: ClassVar[str] = "csv"
+
+    def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
+        return "url" in csv_names(first_lines(head)[0])
+
+    def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
+        names: list[str] = []
+        for number, block in _balanced(blocks(stream, source)):
+            if not names:
+                first, _, block = block.partition(b"\n")
+                names = csv_names(first.decode().rstrip("\r"))
+                own.require(names, source.filename)
+                number += 1
+            if block.strip():
+                yield from _Block(names, source, number).read(block)
+
+
+def _balanced(parts: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Blocks that do not end within quotes; where a quote stays open, blocks of a great size."""
+    held: list[bytes] = []
+    start, size, quotes = 1, 0, 0
+    for number, block in parts:
+        start = start if held else number
+        held.append(block)
+        size, quotes = size + len(block), quotes + block.count(b'"')
+        if quotes % 2 == 0 or size > LONGEST:
+            yield start, b"".join(held)
+            held, size, quotes = [], 0, 0
+    if held:
+        yield start, b"".join(held)
+
+
+class _Block:
+    """One block of lines: its rows, and those of lines that only a stray quote had hidden."""
+
+    def __init__(self, names: list[str], source: Source, number: int) -> None:
+        self._names = names
+        self._source = source
+        self._where = f"after line {number - 1}"  # blank and quoted lines: rows have no number
+        self._hidden: list[str] = []
+
+    def read(self, block: bytes) -> Iterator[pa.Table]:
+        if block.count(b'"') % 2:
+            yield from self._read_lines(block.decode().split("\n"))
+            return
+        yield self._parse(block, within_quotes=True)
+        for text in self._hidden:
+            yield from self._read_lines(text.split("\n"))
+
+    def _read_lines(self, lines: list[str]) -> Iterator[pa.Table]:
+        """No value goes over the end of a line here."""
+        whole = [line for line in lines if line.count('"') % 2 == 0]
+        for line in lines:
+            if line.count('"') % 2:
+                self._source.reject(self._where, "A quote is not closed.", line)
+        if any(line.strip() for line in whole):
+            yield self._parse("\n".join(whole).encode(), within_quotes=False)
+
+    def _parse(self, block: bytes, *, within_quotes: bool) -> pa.Table:
+        wanted = [name for name in own.COLUMNS if name in self._names]
+        found = pyarrow.csv.read_csv(
+            pa.BufferReader(block),
+            read_options=pyarrow.csv.ReadOptions(
+                column_names=self._names, block_size=len(block) + 1, use_threads=False
+            ),
+            parse_options=pyarrow.csv.ParseOptions(
+                newlines_in_values=within_quotes, invalid_row_handler=self._misshapen
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
+        )
+        return own.visits(found, self._source, f"{self._where}, row", 1)
+
+    def _misshapen(self, row: pyarrow.csv.InvalidRow) -> str:
+        if "\n" in row.text.strip():
+            self._hidden.append(row.text)
+        else:
+            reason = f"{row.actual_columns} values for {row.expected_columns} columns."
+            self._source.reject(self._where, reason, row.text)
+        return "skip"

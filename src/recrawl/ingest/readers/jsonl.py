@@ -1,0 +1,79 @@
+"""Visits as JSON lines, in our own columns."""
+
+from __future__ import annotations
+
+import json
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.json
+
+from recrawl.ingest import own
+from recrawl.ingest.lines import MALFORMED, blocks, json_object, numbered, reason
+from recrawl.ingest.sniff import json_keys
+from recrawl.model import VISITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recrawl.protocols import Source
+
+_FOREIGN = {"fetchTime", "discovered", "known"}  # keys of other formats in JSON lines
+
+
+class JsonLines:
+    """Visits as JSON lines: `{"url": "https://a.example/", "at": "2026-01-31T12:00:00Z"}`."""
+
+    name: ClassVar[str] = "jsonl"
+
+    def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
+        keys = json_keys(head)
+        return "url" in keys and not keys & _FOREIGN
+
+    def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
+        for number, block in blocks(stream, source):
+            try:
+                found = _at_once(block)
+            except pa.ArrowInvalid:
+                yield own.by_row(_one_by_one(number, block, source), source)
+            else:
+                yield own.visits(found, source, "line", number)
+
+
+def _at_once(block: bytes) -> pa.Table:
+    """All lines in one go; an error if any is not an object with values of the usual types."""
+    found = pyarrow.json.read_json(
+        pa.BufferReader(block),
+        read_options=pyarrow.json.ReadOptions(block_size=len(block) + 1, use_threads=False),
+        parse_options=pyarrow.json.ParseOptions(
+            explicit_schema=_schema(block), unexpected_field_behavior="ignore"
+        ),
+    )
+    if len(found) != block.count(b"\n") + (not block.endswith(b"\n")):
+        raise pa.ArrowInvalid("not an object a line")  # nor can lines be told from rows
+    return found
+
+
+def _schema(block: bytes) -> pa.Schema:
+    """The types of the first line, which most others share."""
+    try:
+        first: dict[str, Any] = dict(json.loads(block.split(b"\n", 1)[0]))
+    except (ValueError, TypeError, RecursionError):
+        raise pa.ArrowInvalid("the first line is not an object") from None
+    loose = {name: _loose(first.get(name)) for name in (*own.TIMES, "digest")}
+    kinds = {field.name: field.type for field in VISITS} | {"changed": pa.bool_()} | loose
+    return pa.schema(list(kinds.items()))
+
+
+def _loose(value: Any) -> pa.DataType:
+    if isinstance(value, int) and value > 1 << 53:
+        return pa.uint64()
+    return pa.float64() if isinstance(value, int | float) else pa.string()
+
+
+def _one_by_one(number: int, block: bytes, source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+    for i, line in numbered(number, block):
+        try:
+            yield f"line {i}", json_object(line)
+        except MALFORMED as error:
+            source.reject(f"line {i}", reason(error), line)

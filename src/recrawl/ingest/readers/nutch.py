@@ -1,0 +1,73 @@
+"""The crawl database of Nutch, as `readdb -dump -format json` writes it."""
+
+from __future__ import annotations
+
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+from recrawl.ingest.lines import json_object, lines, parsed
+from recrawl.ingest.rows import foreign_digest, header_micros, tables
+from recrawl.ingest.sniff import json_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from recrawl.ingest.rows import Row
+    from recrawl.protocols import Source
+
+#: What the database says of a page → the status of its last fetch; none: it was not fetched.
+_STATUS = {
+    "db_unfetched": None,
+    "db_fetched": 200,
+    "db_gone": 404,
+    "db_redir_temp": 302,
+    "db_redir_perm": 301,
+    "db_notmodified": 304,
+    "db_duplicate": 200,
+    "db_orphan": None,
+}
+
+
+class Nutch:
+    """The crawl database of Nutch: one line a page, with its last fetch.
+
+    `fetchTime` is when the page is due next: its last fetch was one interval before.
+    """
+
+    name: ClassVar[str] = "nutch"
+
+    def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
+        return {"url", "statusName", "fetchTime"} <= json_keys(head)
+
+    def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
+        yield from tables(parsed(lines(stream, source), _page, source))
+
+
+def _page(line: str) -> list[Row]:
+    page = json_object(line)
+    name, url = page["statusName"], page["url"]
+    if name not in _STATUS:
+        raise ValueError(f"Unknown statusName: {name!r}.")
+    if not isinstance(url, str):
+        raise TypeError(f"The url is not text: {url!r}.")
+    status = _STATUS[name]
+    if status is None:
+        return [{"url": url}]
+    row: Row = {"url": url, "at": _last_fetch(page), "status": status}
+    if status == 304:
+        row["reported"] = False
+    if signature := page.get("signature"):
+        row |= {"digest": foreign_digest(signature), "digest_of": "nutch"}
+    if page.get("modifiedTime"):
+        row["last_modified"] = header_micros(page["modifiedTime"]) or None  # 0: not known
+    return [row]
+
+
+def _last_fetch(page: dict[str, Any]) -> int:
+    due = header_micros(page["fetchTime"])
+    if due is None:
+        raise ValueError(f"The fetchTime is not a time: {page['fetchTime']!r}.")
+    seconds = page.get("retryIntervalSeconds")
+    wait = float(page["retryIntervalDays"]) * 86_400 if seconds is None else float(seconds)
+    return due - round(wait * 1e6)

@@ -1,0 +1,152 @@
+"""Web archives: what was fetched, with its content."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import IO, TYPE_CHECKING, Any, ClassVar
+
+from recrawl.content import parse
+from recrawl.ingest.lines import MALFORMED, reason
+from recrawl.ingest.resync import Resync
+from recrawl.ingest.rows import header_micros, is_web, micros, tables
+from recrawl.ingest.stream import CutShort
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from recrawl.ingest.rows import Row
+    from recrawl.protocols import Source
+
+with warnings.catch_warnings():  # the package warns of its own old parts when imported
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from fastwarc.warc import ArchiveIterator, WarcRecordType
+
+_LARGEST = 16 << 20  # bytes of a record that are looked at
+_WANTED = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.unknown
+_BLANK = re.compile(rb"\r?\n\r?\n")
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})\b")
+_NOT_MODIFIED = 304
+
+
+class Warc:
+    """Web archives (WARC): responses with their content, and revisits."""
+
+    name: ClassVar[str] = "warc"
+
+    def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
+        return head.lstrip().startswith(b"WARC/")
+
+    def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
+        yield from tables(_rows(Resync(stream), source))
+
+
+def _rows(stream: Resync, source: Source) -> Iterator[Row]:
+    """Records, over any stretch that is not one: the next that begins well is looked for."""
+    while stream.found():
+        start = 0
+        try:
+            for record in ArchiveIterator(stream, _WANTED, parse_http=False, stream_detect=False):
+                start = record.stream_pos
+                yield from _taken(record, stream.base + start, source)
+        except CutShort:
+            raise
+        except OSError as error:
+            source.reject(f"after byte {stream.base + start}", f"Not a WARC record: {error}.")
+        else:
+            return
+        stream.skip_to_record(after=start)
+
+
+def _taken(record: Any, place: int, source: Source) -> Iterator[Row]:
+    try:
+        row = _row(record)
+    except MALFORMED as error:
+        source.reject(f"byte {place}", reason(error), str(record.headers.to_dict()))
+    else:
+        if row is not None:
+            yield row
+
+
+def _row(record: Any) -> Row | None:
+    """The visit a record tells of; none if it is not of a web page."""
+    headers = record.headers
+    length = int(headers["Content-Length"])
+    if record.record_type == WarcRecordType.unknown:
+        return None
+    url = headers["WARC-Target-URI"].strip("<>")
+    if not is_web(url):
+        return None
+    at = micros(headers["WARC-Date"])
+    block = record.reader.read(min(length, _LARGEST))  # asking for more takes memory for more
+    if len(block) < min(length, _LARGEST):
+        raise ValueError(f"The record ends after {len(block)} of {length} bytes.")
+    status, http, body = _http(block)
+    row: Row = {"url": url, "at": at, "status": status, "etag": http.get("etag")}
+    row["last_modified"] = header_micros(http.get("last-modified"))
+    if record.record_type == WarcRecordType.revisit:
+        return row | _unchanged(headers.get("WARC-Profile") or "", status)
+    if status is None:
+        raise ValueError("The response has no HTTP status line.")
+    if 200 <= status < 300:
+        row |= _content(url, http, body)
+    return row
+
+
+def _unchanged(profile: str, status: int | None) -> Row:
+    answered = _NOT_MODIFIED if "server-not-modified" in profile else status or 200
+    return {"status": answered, "reported": False}
+
+
+def _http(block: bytes) -> tuple[int | None, dict[str, str], bytes]:
+    """Status, headers and body; tolerant of what servers and old crawlers wrote."""
+    line = _STATUS.match(block)
+    if not line:
+        return None, {}, block
+    blank = _BLANK.search(block)
+    head, body = (block[: blank.start()], block[blank.end() :]) if blank else (block, b"")
+    headers: dict[str, str] = {}
+    for field in head.decode("latin-1").split("\n")[1:]:
+        key, colon, value = field.partition(":")
+        if colon:
+            headers.setdefault(key.strip().lower(), value.strip())
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        body = _joined(body)
+    return int(line[1]), headers, body
+
+
+def _joined(body: bytes) -> bytes:
+    """The chunks of a chunked body; the body itself where the crawler had joined them already."""
+    chunks: list[bytes] = []
+    place = 0
+    while (end := body.find(b"\n", place)) >= 0:
+        try:
+            size = int(body[place:end].split(b";")[0], 16)
+        except ValueError:
+            break
+        if size <= 0:
+            return b"".join(chunks)
+        chunks.append(body[end + 1 : end + 1 + size])
+        place = end + 1 + size + 2
+    return b"".join(chunks) if chunks else body
+
+
+def _content(url: str, http: dict[str, str], body: bytes) -> Row:
+    """No simhash: it takes longer than all else, and whoever needs one has the text."""
+    found = parse(
+        body,
+        url=url,
+        content_type=http.get("content-type"),
+        content_encoding=http.get("content-encoding"),
+    )
+    return {
+        "digest": found.digest,
+        "digest_of": found.digest_of,
+        "title": found.title,
+        "text": found.text,
+        "links": found.links,
+        "nofollow": found.nofollow,
+        "bytes": found.bytes,
+    }

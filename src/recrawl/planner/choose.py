@@ -1,0 +1,162 @@
+"""Which rows win? The best by score that the budget and the hosts' caps allow.
+
+Guarantee: with fetches and host caps alone, no other choice of as many pages within the caps has
+a higher sum of scores (the caps form a matroid, on which taking the best first is exact). Byte and
+second budgets make it a knapsack: there the best page that still fits is taken, page by page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray
+
+
+def tie_order(key: KeyArray, seed: int) -> NDArray[np.uint64]:
+    """A fixed pseudo-random number for each page; of equal scores the lower goes first."""
+    with np.errstate(over="ignore"):
+        x = key + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@dataclass
+class Allowance:
+    """What is left to spend while pages are taken."""
+
+    host: IntArray
+    host_left: NDArray[np.int64]  #: by host number; empty where hosts have no cap
+    cost: FloatArray  #: a row a page: bytes, seconds; empty where neither is limited
+    cost_left: FloatArray  #: bytes, seconds
+    taken: BoolArray
+
+    def take(self, candidates: IntArray, score: FloatArray, ties: KeyArray, quota: int) -> IntArray:
+        """Take up to `quota` of the candidates, best first."""
+        candidates = candidates[~self.taken[candidates]]
+        if quota == 0 or not candidates.size:
+            return candidates[:0]
+        worth = score[candidates]
+        worth[np.isnan(worth)] = -np.inf
+        ties = ties[candidates]
+        if self.cost.size:
+            best = _best(worth, ties, len(worth))
+            best = best[self._fitting(candidates[best], quota)]
+        elif self.host_left.size:
+            rows = self._within_caps(worth, ties, self.host[candidates], quota)
+            best = rows[_best(worth[rows], ties[rows], min(quota, len(rows)))]
+        else:
+            best = _best(worth, ties, min(quota, len(worth)))
+        self._spend(candidates[best])
+        return candidates[best]
+
+    def _within_caps(
+        self, worth: FloatArray, ties: KeyArray, host: IntArray, quota: int
+    ) -> NDArray[np.int64]:
+        """Rows among which the best are: a host's cap leaves only its own best in the running."""
+        if 4 * quota < len(worth):  # the upper part alone mostly suffices
+            edge = np.partition(worth, len(worth) - 4 * quota)[len(worth) - 4 * quota]
+            upper = np.flatnonzero(worth >= edge)
+            rows = upper[_best_of_hosts(worth[upper], ties[upper], host[upper], self.host_left)]
+            if len(rows) >= quota:
+                return rows
+        best: NDArray[np.int64] = _best_of_hosts(worth, ties, host, self.host_left)
+        return best
+
+    def _fitting(self, order: IntArray, quota: int) -> BoolArray:
+        """Which of these, taken in order, fit into what is left."""
+        left, purse = self.host_left.copy(), self.cost_left.copy()
+        fits: BoolArray = _fitting(order, quota, self.host, left, self.cost, purse)
+        return fits
+
+    def _spend(self, rows: IntArray) -> None:
+        self.taken[rows] = True
+        if self.host_left.size:
+            np.subtract.at(self.host_left, self.host[rows], 1)
+        if self.cost.size:
+            self.cost_left -= self.cost[rows].sum(axis=0)
+
+
+def _best(worth: FloatArray, ties: KeyArray, width: int) -> NDArray[np.int64]:
+    """The `width` best, best first, without sorting the others."""
+    if width == 0:
+        return np.empty(0, np.int64)
+    rows = np.arange(len(worth))
+    if width < len(worth):
+        edge = np.partition(worth, len(worth) - width)[len(worth) - width]
+        sure, equal = np.flatnonzero(worth > edge), np.flatnonzero(worth == edge)
+        short = width - len(sure)
+        if short < len(equal):
+            equal = equal[np.argpartition(ties[equal], short - 1)[:short]]
+        rows = np.concatenate([sure, equal])
+    return rows[np.lexsort((ties[rows], -worth[rows]))]
+
+
+@njit(cache=True)
+def _worse(a, b, worth, ties):  # type: ignore[no-untyped-def]
+    return worth[a] < worth[b] or (worth[a] == worth[b] and ties[a] > ties[b])
+
+
+@njit(cache=True)
+def _best_of_hosts(worth, ties, host, left):  # type: ignore[no-untyped-def]
+    """For each host its best rows, as many as it has left: one bounded heap a host, worst on top."""
+    room = np.zeros(len(left) + 1, np.int64)
+    for h in host:
+        room[h + 1] += 1
+    for h in range(len(left)):
+        room[h + 1] = room[h] + min(room[h + 1], max(left[h], 0))
+    heap = np.empty(room[-1], np.int64)
+    size = np.zeros(len(left), np.int64)
+    for row in range(len(host)):
+        h = host[row]
+        base, most = room[h], room[h + 1] - room[h]
+        if size[h] < most:
+            at = size[h]
+            size[h] += 1
+            while at > 0 and _worse(row, heap[base + (at - 1) // 2], worth, ties):
+                heap[base + at] = heap[base + (at - 1) // 2]
+                at = (at - 1) // 2
+            heap[base + at] = row
+        elif most and _worse(heap[base], row, worth, ties):
+            at = 0
+            while 2 * at + 1 < most:
+                child = 2 * at + 1
+                if child + 1 < most and _worse(
+                    heap[base + child + 1], heap[base + child], worth, ties
+                ):
+                    child += 1
+                if _worse(row, heap[base + child], worth, ties):
+                    break
+                heap[base + at] = heap[base + child]
+                at = child
+            heap[base + at] = row
+    return heap
+
+
+@njit(cache=True)
+def _fitting(order, quota, host, host_left, cost, cost_left):  # type: ignore[no-untyped-def]
+    fits = np.zeros(len(order), np.bool_)
+    n = 0
+    for i in range(len(order)):
+        if n == quota:
+            break
+        row = order[i]
+        if host_left.size and host_left[host[row]] <= 0:
+            continue
+        if cost.size and (cost[row, 0] > cost_left[0] or cost[row, 1] > cost_left[1]):
+            continue
+        fits[i] = True
+        n += 1
+        if host_left.size:
+            host_left[host[row]] -= 1
+        if cost.size:
+            cost_left[0] -= cost[row, 0]
+            cost_left[1] -= cost[row, 1]
+    return fits

@@ -1,0 +1,106 @@
+"""What does the user say of some pages? Per-pattern rules from a TOML file.
+
+    [[rule]]
+    match = "https://example.org/news/*"   # the whole canonical URL; * stands for anything
+    max_interval = "6h"                     # visit at least this often
+    [[rule]]
+    match = "*/calendar/*"
+    never = true
+
+Keys: pin (every cycle), never, min_interval, max_interval, weight (multiplies the score). Where
+several rules match a page, the later one wins, key by key.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from recrawl.errors import BadInput
+from recrawl.units import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recrawl.model import BoolArray, FloatArray, Pages
+
+
+@dataclass(frozen=True)
+class Rule:
+    match: str
+    pin: bool | None = None
+    never: bool | None = None
+    min_interval: float | None = None  #: seconds
+    max_interval: float | None = None  #: seconds
+    weight: float | None = None
+
+
+@dataclass
+class Ruled:
+    """The rules as columns."""
+
+    pin: BoolArray
+    never: BoolArray
+    min_interval: FloatArray
+    max_interval: FloatArray
+    weight: FloatArray
+
+
+def load_rules(path: str | Path) -> list[Rule]:
+    """Read a rules file."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not TOML: {error}.") from error
+    except OSError as error:
+        raise BadInput(f"The rules file {path} cannot be read: {error.strerror}.") from error
+    entries = content.get("rule", [])
+    if set(content) - {"rule"} or not isinstance(entries, list):
+        raise BadInput(f"{path} must hold [[rule]] tables only. Got: {', '.join(content)}.")
+    return [_rule(entry, f"{path}, rule {number}") for number, entry in enumerate(entries, 1)]
+
+
+def _rule(entry: dict[str, Any], where: str) -> Rule:
+    wanted = {"match": str, "pin": bool, "never": bool, "weight": (int, float)}
+    wanted |= {"min_interval": str, "max_interval": str}
+    for key, value in entry.items():
+        if key not in wanted:
+            raise BadInput(f"{where}: no key {key!r}. Known: {', '.join(wanted)}.")
+        if not isinstance(value, wanted[key]) or (key == "weight" and not value >= 0):
+            raise BadInput(f"{where}: {key} has the wrong value {value!r}. See docs/planning.md.")
+    if "match" not in entry:
+        raise BadInput(f'{where}: match is missing. Add match = "https://…".')
+    spans = {key: duration(entry[key]) for key in ("min_interval", "max_interval") if key in entry}
+    return Rule(**{**entry, **spans})
+
+
+def _pattern(match: str) -> str:
+    return "^" + ".*".join(re.escape(piece) for piece in match.split("*")) + "$"
+
+
+def apply(rules: Sequence[Rule], pages: Pages) -> Ruled:
+    """The rules that hold for each page; URLs are read only if there are rules."""
+    n = len(pages)
+    ruled = Ruled(
+        pin=np.zeros(n, np.bool_),
+        never=np.zeros(n, np.bool_),
+        min_interval=np.zeros(n),
+        max_interval=np.full(n, np.inf),
+        weight=np.ones(n),
+    )
+    urls = pa.array(pages.urls(), pa.string()) if rules else None
+    for rule in rules:
+        matched = pc.match_substring_regex(urls, _pattern(rule.match))
+        rows = matched.to_numpy(zero_copy_only=False)
+        for name in vars(ruled):
+            value = getattr(rule, name)
+            if value is not None:
+                getattr(ruled, name)[rows] = value
+    return ruled

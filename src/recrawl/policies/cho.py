@@ -1,0 +1,20 @@
+"""Which pages now, if those that change most at each visit go first, however fresh?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from recrawl.policies.unlearned import Unlearned
+from recrawl.rates.cho import cho
+
+if TYPE_CHECKING:
+    from recrawl.model import FloatArray, Pages, Time
+
+
+class Cho(Unlearned):
+    """The baseline CG of Santos (2013), faithful: blind to time, so it pins the same pages."""
+
+    name: ClassVar[str] = "cho"
+
+    def score(self, pages: Pages, now: Time) -> FloatArray:  # noqa: ARG002 the paper ignores it
+        return cho(pages.n_compared, pages.n_changes)

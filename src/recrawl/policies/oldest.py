@@ -1,0 +1,19 @@
+"""Which pages now, if the copy held longest goes first?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from recrawl.policies.unlearned import Unlearned
+
+if TYPE_CHECKING:
+    from recrawl.model import FloatArray, Pages, Time
+
+
+class Oldest(Unlearned):
+    """Days since the last visit: round robin. The thesis's "Age" (Santos 2013)."""
+
+    name: ClassVar[str] = "oldest"
+
+    def score(self, pages: Pages, now: Time) -> FloatArray:
+        return pages.days_since_visit(now)

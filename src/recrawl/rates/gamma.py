@@ -1,0 +1,45 @@
+"""How often does a page change, if pages of one host are alike, and how sure is that?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from scipy.special import gammaincinv
+
+from recrawl.rates.bounds import bounded
+
+if TYPE_CHECKING:
+    from recrawl.model import FloatArray, Pages
+
+
+class Gamma:
+    """Posterior mean of a Gamma prior pooled over the host, and the host's over all pages.
+
+    With s = `shape`, each level has the prior Gamma(s, s / rate of the level above):
+    all pages r = (ΣX + ½) / (Σexposure + ½), host r_h = (X_h + s) / (exposure_h + s/r),
+    page (X + s) / (exposure + s/r_h). With s = ½ and r_h = 1 that is the smoothed rate.
+    """
+
+    name: ClassVar[str] = "gamma"
+
+    def __init__(self, *, shape: float = 0.5) -> None:
+        self.shape = shape
+
+    def rate(self, pages: Pages) -> FloatArray:
+        shape, days = self._posterior(pages)
+        return bounded(shape / days)
+
+    def quantiles(self, pages: Pages, q: tuple[float, ...] = (0.05, 0.95)) -> FloatArray:
+        """Quantiles of each page's rate: a row a page, a column a quantile."""
+        shape, days = self._posterior(pages)
+        return bounded(gammaincinv(shape[:, None], np.array(q)) / days[:, None])
+
+    def _posterior(self, pages: Pages) -> tuple[FloatArray, FloatArray]:
+        host = np.unique(pages.host, return_inverse=True)[1]
+        changes = np.bincount(host, weights=pages.n_changes)
+        days = np.bincount(host, weights=pages.exposure)
+        overall = (changes.sum() + 0.5) / (days.sum() + 0.5)
+        of_host = (changes + self.shape) / (days + self.shape / overall)
+        days_of_page: FloatArray = pages.exposure + self.shape / of_host[host]
+        return np.asarray(pages.n_changes + self.shape), days_of_page

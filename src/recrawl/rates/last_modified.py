@@ -1,0 +1,37 @@
+"""How often does a page change, if the server tells when it last did?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from recrawl.model import DAY
+from recrawl.rates.bounds import bounded
+from recrawl.rates.past import past, total
+
+if TYPE_CHECKING:
+    from recrawl.model import FloatArray, Intervals, Pages
+
+
+def quiet_days(intervals: Intervals) -> FloatArray:
+    """Days of each interval in which the page is known not to have changed: the papers' min(T, I).
+
+    All of it where no change was seen. Where one was seen and Last-Modified is missing, or lies
+    outside the interval and so cannot be true, half of it: the mean for one change at any time.
+    """
+    age = (intervals.at - intervals.modified) / DAY
+    told = (age >= 0.0) & (age <= intervals.days)
+    since_change = np.where(told, age, intervals.days / 2.0)
+    return np.where(intervals.changed, since_change, intervals.days)
+
+
+class LastModified:
+    """X / Σ min(T, I), smoothed as (X + ½) / (Σ + ½) (Cho & Garcia-Molina 2003; Matloff 2005)."""
+
+    name: ClassVar[str] = "last-modified"
+
+    def rate(self, pages: Pages) -> FloatArray:
+        intervals = past(pages)
+        quiet = total(intervals.start, quiet_days(intervals))
+        return bounded((pages.n_changes + 0.5) / (quiet + 0.5))

@@ -1,0 +1,46 @@
+"""How often does a page change, learned one visit at a time in constant memory?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numba import njit
+
+from recrawl.rates.bounds import INSTANT, bounded
+from recrawl.rates.past import outcomes
+from recrawl.rates.smoothed import smoothed
+
+if TYPE_CHECKING:
+    from recrawl.model import BoolArray, FloatArray, IntArray, Pages
+
+
+class Sa:
+    """Stochastic approximation of Avrachenkov, Patil & Thoppe (2020).
+
+    y ← y + (k+1)^−η · [I·(y + p) − y], I = 1 when visit k+1 showed a change, p = visits a day.
+    Starts from, and for a page never seen to change stays with, the smoothed rate.
+    """
+
+    name: ClassVar[str] = "sa"
+
+    def __init__(self, *, eta: float = 0.75) -> None:
+        self.eta = eta
+
+    def rate(self, pages: Pages) -> FloatArray:
+        begin = smoothed(pages)
+        visits_a_day = pages.n_compared / np.maximum(pages.exposure, INSTANT)
+        learned = _approach(*outcomes(pages), visits_a_day, begin, self.eta)
+        return bounded(np.where(pages.n_changes > 0, learned, begin))
+
+
+@njit(cache=True)
+def _approach(
+    start: IntArray, changed: BoolArray, visits: FloatArray, begin: FloatArray, eta: float
+) -> FloatArray:
+    rate = begin.copy()
+    for page in range(len(rate)):
+        for k in range(start[page + 1] - start[page]):
+            seen = rate[page] + visits[page] if changed[start[page] + k] else 0.0
+            rate[page] += (k + 1.0) ** -eta * (seen - rate[page])
+    return rate

@@ -1,0 +1,24 @@
+"""How often does a page change, if half a change in half a day is assumed of every page?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from recrawl.rates.bounds import bounded
+
+if TYPE_CHECKING:
+    from recrawl.model import FloatArray, Pages
+
+
+def smoothed(pages: Pages) -> FloatArray:
+    """(X + ½) / (exposure + ½): 1 a day without evidence, falling slowly while nothing changes."""
+    return bounded((pages.n_changes + 0.5) / (pages.exposure + 0.5))
+
+
+class Smoothed:
+    """Changes over exposure, smoothed (the rule of Kolobov et al., NeurIPS 2019). The default."""
+
+    name: ClassVar[str] = "smoothed"
+
+    def rate(self, pages: Pages) -> FloatArray:
+        return smoothed(pages)

@@ -1,0 +1,75 @@
+"""Words people type → numbers: "2%", "7d", "10MB", "2026-01-31T12:00Z"."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from recrawl.errors import BadInput
+from recrawl.model import DAY, Budget, Time
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
+_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+
+
+def duration(text: str) -> float:
+    """Seconds in "90s", "15m", "6h", "7d" or "2w"."""
+    return _quantity(text, _SECONDS, "a duration", "90s, 15m, 6h, 7d or 2w")
+
+
+def size(text: str) -> float:
+    """Bytes in "500kB", "20MB" or "1GB"."""
+    return _quantity(text, _BYTES, "a size", "500kB, 20MB or 1GB")
+
+
+def budget(text: str | float) -> Budget:
+    """Fetches from "200" or 200, a share of the pages from "2%"."""
+    written = str(text).strip()
+    share = written.endswith("%")
+    try:
+        value = float(written.rstrip("%"))
+    except ValueError:
+        value = -1.0
+    if share and 0 <= value <= 100:
+        return Budget(share=value / 100)
+    if not share and value >= 0 and value == int(value):
+        return Budget(fetches=int(value))
+    raise BadInput(
+        "budget must be a whole number of fetches, or a share of the pages from 0% to 100%. "
+        f"Got {text!r}; try 200 or 2%."
+    )
+
+
+def time(text: str) -> Time:
+    """Seconds since 1970 of an ISO 8601 date or time; UTC unless it says otherwise."""
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise BadInput(
+            f"A time must be ISO 8601. Got {text!r}; try 2026-01-31 or 2026-01-31T12:00Z."
+        ) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def show_time(at: Time) -> str:
+    """A time as ISO 8601 to the second, "never" where there is none."""
+    if at != at:  # noqa: PLR0124  # NaN
+        return "never"
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def show_days(days: float) -> str:
+    """A span of time at a glance."""
+    for unit, length, enough in (("d", 1.0, 2.0), ("h", 1 / 24, 2.0)):
+        if days / length >= enough:
+            return f"{days / length:.3g} {unit}"
+    return f"{days * 1440:.0f} min"
+
+
+def _quantity(text: str, units: dict[str, float], what: str, examples: str) -> float:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
+    if match is None or match[2] not in units:
+        raise BadInput(
+            f"{what.capitalize()} must be a number and a unit. Got {text!r}; try {examples}."
+        )
+    return float(match[1]) * units[match[2]]

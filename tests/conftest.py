@@ -1,0 +1,51 @@
+"""Shared by all tests: stores that close themselves, and visits in a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from recrawl.history import Store
+from recrawl.model import DAY, VISITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "store", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def visits() -> Callable[..., pa.Table]:
+    """visits((url, day, digest or None, {other columns}), …): days count from 2026-01-01."""
+
+    def build(*rows: tuple[object, ...]) -> pa.Table:
+        records = []
+        for url, day, digest, *rest in rows:
+            at = None if day is None else int((1_767_225_600 + day * DAY) * 1e6)
+            kind = None if digest is None else "text"
+            records.append(
+                {
+                    "url": url,
+                    "at": at,
+                    "digest": digest,
+                    "digest_of": kind,
+                    **(rest[0] if rest else {}),
+                }
+            )
+        columns = {}
+        for field in VISITS:
+            values = [record.get(field.name) for record in records]
+            if pa.types.is_timestamp(field.type):
+                columns[field.name] = pa.array(values, pa.int64()).cast(field.type)
+            else:
+                columns[field.name] = pa.array(values, field.type)
+        return pa.table(columns)
+
+    return build

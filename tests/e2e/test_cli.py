@@ -1,0 +1,137 @@
+"""The command line as people and pipes use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+NOW = "2026-03-03"
+
+
+def recrawl(
+    *arguments: object, stdin: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from recrawl.cli import main; main()", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "200", **environment},
+    )
+
+
+@pytest.fixture(scope="module")
+def log() -> str:
+    from recrawl.lab.worlds import poisson_log
+
+    table = poisson_log(pages=300, days=60, start=1_767_225_600.0, seed=1)
+    return "".join(json.dumps(row) + "\n" for row in table.to_pylist())
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory, log):
+    store = tmp_path_factory.mktemp("cli") / "store"
+    done = recrawl("ingest", store, "-", stdin=log)
+    assert done.returncode == 0, done.stderr
+    assert "300 new pages" in done.stderr
+    return store
+
+
+def test_plan_in_a_pipe_is_json_lines_best_first(path):
+    done = recrawl("plan", path, "--budget", "10", "--now", NOW)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["rank"] for row in rows] == list(range(1, 11))
+    assert set(rows[0]) == {"url", "rank", "score", "p_change", "last_visit", "reason"}
+    assert sorted((row["score"] for row in rows), reverse=True) == [row["score"] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("format", "begins"),
+    [
+        ("urls", "https://"),
+        ("nutch", "https://"),
+        ("heritrix", "F+ https://"),
+        ("urlfrontier", '{"known"'),
+        ("table", "rank"),
+    ],
+)
+def test_plan_formats(path, format, begins):
+    done = recrawl("plan", path, "--budget", "5", "--now", NOW, "--format", format)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.lstrip().startswith(begins)
+    assert len(done.stdout.splitlines()) == (6 if format == "table" else 5)
+
+
+def test_ingesting_again_adds_nothing(path, log):
+    assert "0 visits added" in recrawl("ingest", path, "-", stdin=log).stderr
+
+
+def test_rejects_are_told_by_exit_status_and_file(path, tmp_path):
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(
+        '{"url": "https://x.example/", "at": "2026-01-05"}\n{"url": "nonsense", "at": 5}\n'
+    )
+    done = recrawl("ingest", tmp_path / "new", bad, "--rejects", tmp_path / "rejects")
+    assert done.returncode == 3
+    assert "1 visits added" in done.stderr
+    [reject] = [json.loads(line) for line in (tmp_path / "rejects").read_text().splitlines()]
+    assert "nonsense" in json.dumps(reject)
+
+
+def test_explain_says_what_would_have_to_happen(path):
+    urls = recrawl(
+        "plan", path, "--budget", "100%", "--now", NOW, "--format", "urls"
+    ).stdout.split()
+    first = recrawl("explain", path, urls[0], "--budget", "10", "--now", NOW)
+    last = recrawl("explain", path, urls[-1], "--budget", "10", "--now", NOW)
+    assert "It is in the plan." in first.stdout
+    assert "rank 1 of 300" in first.stdout
+    assert "unseen" in last.stdout
+    assert f"budget of {len(urls)} fetches" in last.stdout
+
+
+def test_every_policy_plans(path):
+    listed = recrawl("parts", "policy").stdout.splitlines()[1:]
+    for name in (line.split()[1] for line in listed):
+        done = recrawl(
+            "plan", path, "--budget", "3", "--policy", name, "--now", NOW, "--format", "urls"
+        )
+        assert len(done.stdout.splitlines()) == 3, (name, done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["plan", "{path}", "--policy", "poison"], "Did you mean 'poisson'?"),
+        (["plan", "{path}", "--budget", "120%"], "try 200 or 2%"),
+        (["plan", "{path}", "--budget", "-3"], "try 200 or 2%"),
+        (["plan", "{path}", "--now", "yesterday"], "ISO 8601"),
+        (["plan", "{path}", "--policy", "tx", "--objective", "age"], "not both"),
+        (["plan", "{path}", "--rules", "/nonexistent"], "cannot be read"),
+        (["plan", "/nonexistent"], "recrawl ingest"),
+        (["explain", "{path}", "https://unknown.example/"], "never seen"),
+        (["explain", "{path}", "not a url"], "not a url"),
+        (["ingest", "{path}", "/nonexistent"], "standard input"),
+    ],
+)
+def test_errors_are_one_line_with_a_remedy(path, arguments, says):
+    done = recrawl(*[a.format(path=path) for a in arguments])
+    assert done.returncode == 1
+    assert says in done.stderr.replace("\n", " ")
+    assert "Traceback" not in done.stderr
+
+
+def test_output_is_plain_in_a_pipe_and_a_closed_pipe_is_no_error(path):
+    assert "\x1b" not in recrawl("info", path).stdout
+    command = f"{sys.executable} -c 'from recrawl.cli import main; main()' plan {path} --budget 100% | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert "Traceback" not in done.stderr
+
+
+def test_version_and_help():
+    assert recrawl("--version").stdout[0].isdigit()
+    assert "ingest" in recrawl("--help").stdout

@@ -1,0 +1,300 @@
+"""What is kept of a damaged file, and what is told?"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ingest_files import EVERY, FORMATS, NOW, cdx, heritrix, jsonl, take, url, warc
+
+from recrawl import registry
+from recrawl.errors import BadInput
+
+PER_RECORD = 6  # no format loses more than the record at the cut and what shares its line
+
+
+def whole(name: str, path) -> list[str]:
+    path.write_bytes(EVERY[name])
+    return take(path).store.urls()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_cut_anywhere_keeps_what_came_before(name, tmp_path):
+    path = tmp_path / "cut"
+    every, data = whole(name, path), EVERY[name]
+    kept = -1
+    for size in range(0, len(data), 53):
+        path.write_bytes(data[:size])
+        run = take(path, format=name.removesuffix(".gz").replace("cdxj", "cdx"))
+        urls = run.store.urls()
+        assert urls[:-1] == every[: len(urls)][:-1]
+        assert len(run.rejects) <= 1
+        assert len(urls) >= kept
+        kept = len(urls)
+    assert name == "parquet" or kept >= len(every) - PER_RECORD
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("name", FORMATS)
+def test_packed_and_cut(name, pack, tmp_path):
+    path = tmp_path / "packed"
+    every, data = whole(name, path), pack(EVERY[name])
+    path.write_bytes(data)
+    assert take(path).store.urls() == every
+    for size in range(0, len(data), 97):
+        path.write_bytes(data[:size])
+        run = take(path, format=name)
+        assert every[: len(run.rows)] == run.store.urls()
+        assert len(run.rejects) == (size > 0), run.rejects
+        assert size == 0 or "early" in run.reasons[0] or "damaged" in run.reasons[0]
+
+
+def test_a_cut_gzip_loses_only_the_last_record(tmp_path):
+    path = tmp_path / "a.gz"
+    noise = random.Random(1)
+    rows = [{"url": url(i), "at": 1e9, "title": noise.randbytes(60).hex()} for i in range(2000)]
+    plain = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    path.write_bytes(gzip.compress(plain)[:-60])
+    run = take(path)
+    assert 1980 <= len(run.rows) < 2000
+    assert run.report.rejected == 1
+    assert run.report.files[0].problem == "The gzip data end early."
+
+
+def test_gzip_of_many_members(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(
+        gzip.compress(jsonl(3)) + gzip.compress(b"") + gzip.compress(jsonl(2)) + b"\0\0"
+    )
+    assert len(take(path).rows) == 5
+    path.write_bytes(zstandard.compress(jsonl(3)) + zstandard.compress(jsonl(2)))
+    assert len(take(path).rows) == 5
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_bytes_turned_at_random(name, tmp_path):
+    dice, path = random.Random(name), tmp_path / "turned"
+    for _ in range(30):
+        data = bytearray(EVERY[name])
+        for _ in range(5):
+            data[dice.randrange(len(data))] = dice.randrange(256)
+        path.write_bytes(bytes(data))
+        assert take(path, format=name).report.records <= 200
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=400), st.sampled_from([None, *FORMATS]))
+def test_any_bytes(tmp_path_factory, data, name):
+    path = tmp_path_factory.getbasetemp() / "any"
+    path.write_bytes(data)
+    try:
+        run = take(path, format=name)
+    except BadInput:
+        assert name is None
+    else:
+        assert run.report.records == len(run.rows) + len(run.rejects)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_random_bytes_are_refused_by_name(name, tmp_path):
+    path = tmp_path / f"a.{name}"
+    path.write_bytes(random.Random(5).randbytes(5000))
+    with pytest.raises(BadInput, match=r"no known format.*Known: cdx, csv,.*--format"):
+        take(path)
+
+
+def test_the_content_decides_and_not_the_name(tmp_path):
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(jsonl(4))
+    assert take(path).report.files[0].format == "jsonl"
+    path = tmp_path / "crawl.log"
+    path.write_bytes(cdx(4))
+    assert take(path).report.files[0].format == "cdx"
+    run = take(path, format="warc")
+    assert (run.report.added, run.report.rejected) == (0, 1)
+
+
+def test_nothing_is_stored_when_a_file_is_refused(tmp_path):
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_bytes(jsonl(4))
+    bad.write_bytes(b"what is this?")
+    with pytest.raises(BadInput, match=r"'.*bad'"):
+        take(good, bad)
+    with pytest.raises(BadInput, match="Cannot read the file"):
+        take(tmp_path / "absent")
+    with pytest.raises(BadInput, match="No reader called 'jsnl'"):
+        take(good, format="jsnl")
+
+
+def test_ambiguous_is_refused(tmp_path, monkeypatch):
+    class Other(registry.parts("reader")["jsonl"]):
+        name = "other"
+
+    parts = registry.parts("reader") | {"other": Other}
+    monkeypatch.setattr(registry, "parts", lambda kind: parts)
+    (tmp_path / "a").write_bytes(jsonl(2))
+    with pytest.raises(BadInput, match=r"could be any of: jsonl, other\. Choose with --format"):
+        take(tmp_path / "a")
+
+
+def test_empty_files(tmp_path):
+    for name, data in {"a": b"", "b": gzip.compress(b"")}.items():
+        (tmp_path / name).write_bytes(data)
+        run = take(tmp_path / name)
+        assert (run.report.records, run.report.files[0].format) == (0, None)
+        assert take(tmp_path / name, format="parquet").report.rejected == 0
+
+
+def test_one_bad_line_loses_only_itself(tmp_path):
+    lines = jsonl(3000).splitlines(keepends=True)
+    lines[7] = b'{"url": "http://a.example/", "at": \n'
+    lines[8] = b"[1]\n"
+    lines[9] = b'{"url": "http://a.example/\xff", "at": 1}\n'
+    lines[10] = b'{"url": "http://a.example/\\ud800", "at": 1}\n'
+    lines[11] = b'{"url": 5, "at": 1}\n'
+    lines[12] = b'{"at": 1}\n'
+    lines[13] = b'{"url": "ftp://a.example/", "at": 1}\n'
+    lines[14] = b'{"url": "http://a.example/", "at": 1, "status": 100000}\n'
+    lines[15] = b'{"url": "http://a.example/", "at": 1, "bytes": 1.5}\n'
+    lines[16] = b'{"url": "http://a.example/", "at": 1e300}\n'
+    lines[17] = b"[" * 100_000 + b"\n"
+    (tmp_path / "a").write_bytes(b"".join(lines))
+    run = take(tmp_path / "a")
+    assert (run.report.records, run.report.added, run.report.rejected) == (3000, 2989, 11)
+    assert {reject["where"] for reject in run.rejects} >= {f"line {i}" for i in range(8, 14)}
+    assert all(
+        reject["file"].endswith("a") and len(reject["record"]) <= 1000 for reject in run.rejects
+    )
+
+
+@pytest.mark.parametrize("make", [jsonl, heritrix, cdx])
+def test_a_line_of_ten_megabytes(make, tmp_path):
+    head, tail = make(3), make(5).splitlines(keepends=True)[-1]
+    long = b'{"url": "http://a.example/", "at": 1, "title": "' + b"x" * 10_000_000 + b'"}\n'
+    (tmp_path / "a").write_bytes(head + long + tail)
+    run = take(tmp_path / "a")
+    assert len(run.rows) == 4
+    assert run.reasons == ["The line is longer than 8388608 bytes."]
+    (tmp_path / "a").write_bytes(long + head)
+    assert len(take(tmp_path / "a", format=make.__name__).rows) == 3
+
+
+def test_long_lines_that_are_allowed(tmp_path):
+    long = b'{"url": "http://a.example/", "at": 1, "title": "' + b"x" * 3_000_000 + b'"}\n'
+    (tmp_path / "a").write_bytes(long + jsonl(3) + long)
+    assert len(take(tmp_path / "a").rows) == 5
+
+
+def test_times_and_urls_that_cannot_be(tmp_path):
+    rows = [
+        {"url": "http://a.example/1", "at": -5},
+        {"url": "http://a.example/2", "at": NOW + 2 * 86_400},
+        {"url": "http://a.example/3", "at": NOW + 80_000},
+        {"url": "no url", "at": 5},
+        {"url": "http://a.example/5", "at": 5, "status": -3},
+        {"url": "http://a.example/6", "at": 5, "status": 1000},
+        {"url": "http://a.example/7", "at": 5, "last_modified": NOW * 2},
+        {"url": "http://a.example/8"},
+    ]
+    (tmp_path / "a").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = take(tmp_path / "a")
+    assert [u[-1] for u in run.store.urls()] == ["3", "7", "8"]
+    assert [row["last_modified"] for row in run.rows] == [None] * 3
+    for word in ("negative", "future", "0 and 999"):
+        assert any(word in reason for reason in run.reasons)
+    assert run.rejects[0]["where"] == "record 1"
+
+
+def test_wrong_columns_spare_the_other_files(tmp_path):
+    pq.write_table(pa.table({"uri": ["x"], "at": [1]}), tmp_path / "wrong.parquet")
+    (tmp_path / "wrong.csv").write_text("url,when\nhttp://a.example/,1\n")
+    (tmp_path / "good").write_bytes(jsonl(2))
+    run = take(tmp_path / "wrong.parquet", tmp_path / "wrong.csv", tmp_path / "good")
+    assert (run.report.added, run.report.rejected) == (2, 2)
+    first, second, third = run.report.files
+    assert "no column 'url'. Found: uri, at." in first.problem
+    assert "no column 'at'. Found: url, when." in second.problem
+    assert (third.problem, third.added) == (None, 2)
+
+
+def test_order_and_duplicates_are_passed_through(tmp_path):
+    rows = [{"url": "HTTP://A.example", "at": t} for t in (30, 10, 10, 20)]
+    (tmp_path / "a").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = take(tmp_path / "a")
+    assert [row["at"].timestamp() for row in run.rows] == [30, 10, 10, 20]
+    assert set(run.store.urls()) == {"http://a.example/"}
+
+
+@pytest.mark.parametrize("data", [jsonl(3), gzip.compress(warc(3)), EVERY["parquet"], b""])
+def test_standard_input(data, monkeypatch):
+    class Pipe(io.RawIOBase):
+        """Hands out little at a time, and cannot be sought."""
+
+        left = data
+
+        def readable(self):
+            return True
+
+        def readinto(self, buffer):
+            piece, self.left = self.left[:7][: len(buffer)], self.left[7:]
+            buffer[: len(piece)] = piece
+            return len(piece)
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Pipe())))
+    assert len(take("-").rows) == (0 if not data else 40 if data[:1] == b"P" else 3)
+
+
+def test_progress_ends_at_the_total(tmp_path):
+    (tmp_path / "a").write_bytes(gzip.compress(jsonl(500)))
+    (tmp_path / "b").write_bytes(jsonl(500))
+    seen = []
+    take(tmp_path / "a", tmp_path / "b", progress=lambda done, total: seen.append((done, total)))
+    total = sum((tmp_path / name).stat().st_size for name in "ab")
+    assert seen[-1] == (total, total)
+    assert seen == sorted(seen)
+
+
+ROW = st.fixed_dictionaries(
+    {
+        "url": st.integers(0, 99).map(lambda i: f"http://a.example/{i}"),
+        "at": st.none() | st.integers(0, int(NOW)) | st.integers(0, int(NOW)).map(float),
+    },
+    optional={
+        "status": st.none() | st.integers(0, 999),
+        "digest": st.none() | st.integers(0, 2**64 - 1),
+        "digest_of": st.sampled_from(["text", "bytes"]),
+        "reported": st.none() | st.booleans(),
+        "simhash": st.integers(0, 2**64 - 1),
+        "title": st.text(st.characters(codec="utf-8"), min_size=1, max_size=9),
+        "links": st.none()
+        | st.lists(st.text(st.characters(codec="utf-8"), max_size=5), max_size=3),
+        "bytes": st.integers(0, 2**63 - 1),
+        "seconds": st.floats(0, 1e9),
+        "etag": st.text(st.characters(codec="utf-8"), min_size=1, max_size=9),
+    },
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(ROW, min_size=1, max_size=8), st.booleans())
+def test_json_lines_come_back(tmp_path_factory, rows, ascii_only):
+    path = tmp_path_factory.getbasetemp() / "rows"
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=ascii_only) + "\n" for row in rows), newline=""
+    )
+    run = take(path)
+    assert run.rejects == []
+    for row, back in zip(rows, run.rows, strict=True):
+        when = None if back["at"] is None else back["at"].timestamp()
+        assert when == row["at"]
+        for name in set(row) - {"at", "digest_of"}:
+            assert back[name] == row[name]

@@ -1,0 +1,260 @@
+"""The history: what a visit does to its page, and what nothing may do to a store."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import subprocess
+import sys
+
+import duckdb
+import numpy as np
+import pytest
+from support import BATCH, hold
+
+import recrawl
+from recrawl.errors import BadInput, BadUrl, StoreBusy, StoreError, StoreInvalid, StoreNotFound
+from recrawl.history import Appended, Store
+from recrawl.model import DAY
+
+A, B = "https://a.example/", "https://b.example/x"
+START = 1_767_225_600.0
+
+
+def column(store: Store, sql: str) -> list[object]:
+    return store.query(sql).column(0).to_pylist()
+
+
+def changed(store: Store) -> list[object]:
+    return column(store, 'SELECT changed FROM visits ORDER BY page_id, "at"')
+
+
+def test_first_visit_is_neither_change_nor_no_change(store, visits):
+    store.append(visits((A, 0, 1), (A, 1, 1), (A, 3, 2)))
+    pages = store.pages()
+    assert changed(store) == [None, False, True]
+    assert (pages.n_visits[0], pages.n_compared[0], pages.n_changes[0]) == (3, 2, 1)
+    assert pages.exposure[0] == 3.0
+    assert pages.recent[0] == 0b01
+    assert pages.last_change[0] == START + 3 * DAY
+
+
+def test_304_and_reported_unchanged_keep_the_copy(store, visits):
+    store.append(
+        visits((A, 0, 7), (A, 1, None, {"status": 304}), (A, 2, None, {"reported": False}))
+    )
+    store.append(visits((A, 3, 7)))
+    assert changed(store) == [None, False, False, False]
+    assert store.pages().exposure[0] == 3.0
+
+
+def test_error_is_a_visit_but_no_outcome(store, visits):
+    store.append(
+        visits((A, 0, 1), (A, 1, None, {"status": 500}), (A, 2, None, {"status": 0}), (A, 3, 1))
+    )
+    pages = store.pages()
+    assert changed(store) == [None, None, None, False]
+    assert (pages.n_visits[0], pages.n_compared[0], pages.failures[0], pages.flips[0]) == (
+        4,
+        1,
+        0,
+        0,
+    )
+
+
+def test_gone_and_back_is_reported_apart_from_changes(store, visits):
+    done = store.append(
+        visits((A, 0, 1), (A, 1, None, {"status": 404}), (A, 2, None, {"status": 410}), (A, 3, 1))
+    )
+    assert done == Appended(added=4, known=0, pages=1, flips=2)
+    assert store.pages().n_changes[0] == 0
+
+
+def test_success_without_digest_says_nothing(store, visits):
+    store.append(visits((A, 0, 1), (A, 1, None), (A, 2, 1)))
+    assert changed(store) == [None, None, False]
+    assert column(store, "SELECT days FROM visits WHERE days IS NOT NULL") == [2.0]
+
+
+def test_digests_of_different_kinds_are_not_compared(store, visits):
+    store.append(
+        visits((A, 0, 1), (A, 1, 2, {"digest_of": "payload"}), (A, 2, 2, {"digest_of": "payload"}))
+    )
+    assert changed(store) == [None, None, False]
+
+
+def test_same_input_again_adds_nothing(store, visits):
+    table = visits((A, 0, 1), (A, 1, 2), (B, 0, 5), (A, 1, 9))
+    assert store.append(table) == Appended(added=3, known=1, pages=2)
+    before = store.pages()
+    assert store.append(table) == Appended(added=0, known=4, pages=0)
+    for name, values in before.columns().items():
+        np.testing.assert_array_equal(values, store.pages().columns()[name], err_msg=name)
+
+
+def test_spellings_of_one_url_are_one_page(store, visits):
+    store.append(visits(("HTTPS://A.example:443/#top", 0, 1), (A, 1, 2)))
+    assert store.pages().urls() == [A]
+
+
+def test_late_visit_rewrites_what_its_neighbours_showed(store, visits):
+    store.append(visits((A, 0, 1), (A, 4, 1), (B, 0, 1)))
+    store.append(visits((A, 2, 9)))
+    assert column(store, 'SELECT changed FROM visits WHERE page_id = 0 ORDER BY "at"') == [
+        None,
+        True,
+        True,
+    ]
+    assert store.pages().recent[0] == 0b11
+    assert store.pages().first_visit[0] == START
+
+
+def test_new_links_are_those_absent_from_the_copy_before(store, visits):
+    one, two, out = f"{A}1", f"{A}2", "https://other.example/"
+    store.append(visits((A, 0, 1, {"links": [one, out]}), (A, 1, 2, {"links": [one, two, one]})))
+    store.append(
+        visits(
+            (A, 2, None, {"status": 304}),
+            (A, 3, 3, {"links": [two, out], "nofollow": [True, False]}),
+        )
+    )
+    found = store.query(
+        'SELECT internal_links, external_links, new_internal, new_external FROM visits ORDER BY "at"'
+    )
+    assert [tuple(row.values()) for row in found.to_pylist()] == [
+        (1, 1, None, None),
+        (2, 0, 1, 0),
+        (None, None, None, None),
+        (1, 1, 0, 1),
+    ]
+    present = store.query(
+        "SELECT target, internal FROM links WHERE last_seen IS NULL ORDER BY target"
+    )
+    assert [tuple(row.values()) for row in present.to_pylist()] == [(two, True), (out, False)]
+    assert column(store, f"SELECT count(*) FROM links WHERE target = '{out}'") == [2]
+
+
+def test_contents_hold_the_last_copy_only(store, visits):
+    store.append(visits((A, 0, 1, {"text": "old"}), (A, 2, 2, {"text": "new", "title": "T"})))
+    store.append(visits((A, 1, 3, {"text": "late"})))
+    assert store.query("SELECT title, text FROM contents").to_pylist() == [
+        {"title": "T", "text": "new"}
+    ]
+
+
+def test_page_seen_but_not_visited(store, visits):
+    with pytest.raises(BadInput, match="now"):
+        store.append(visits((A, None, None)))
+    assert store.append(visits((A, None, None)), now=START) == Appended(pages=1)
+    assert store.pages().days_since_visit(START + DAY)[0] == 1.0
+
+
+@pytest.mark.parametrize("detector", sorted(recrawl.parts("detector")))
+def test_every_detector_judges_across_batches(tmp_path, visits, detector):
+    words = " ".join(f"word{i}" for i in range(200))
+    rows = [
+        (A, 0, 1, {"text": words, "links": [B]}),
+        (A, 1, 1, {"text": words, "links": [B]}),
+        (A, 2, 2, {"text": "other " * 200, "links": [f"{B}2"]}),
+    ]
+    with Store.open(tmp_path / "one", create=True, detector=detector) as one:
+        one.append(visits(*rows))
+    with Store.open(tmp_path / "many", create=True, detector=detector) as many:
+        for row in rows:
+            many.append(visits(row))
+    assert changed(one) == changed(many) == [None, False, True]
+    with pytest.raises(BadInput, match="fixed at its creation"):
+        Store.open(tmp_path / "one", detector="nonsense")
+
+
+def test_bad_visits_are_refused_whole(store, visits):
+    good = visits((A, 0, 1))
+    store.append(good)
+    with pytest.raises(BadUrl):
+        store.append(visits((B, 0, 1), ("not a url", 0, 1)))
+    with pytest.raises(BadInput, match="'url'"):
+        store.append(good.drop_columns(["url"]))
+    assert len(store.pages()) == 1
+
+
+def test_missing_damaged_foreign_and_newer_stores(tmp_path, visits):
+    with pytest.raises(StoreNotFound, match="recrawl ingest"):
+        Store.open(tmp_path / "none")
+
+    (tmp_path / "foreign").mkdir()
+    duckdb.connect(str(tmp_path / "foreign" / "history.duckdb")).close()
+    with pytest.raises(StoreInvalid, match="not a recrawl store"):
+        Store.open(tmp_path / "foreign", create=True)
+
+    with Store.open(tmp_path / "newer", create=True) as newer:
+        newer.append(visits((A, 0, 1)))
+    with duckdb.connect(str(tmp_path / "newer" / "history.duckdb")) as raw:
+        raw.execute("UPDATE meta SET value = '99' WHERE key = 'recrawl schema'")
+    with pytest.raises(StoreInvalid, match="upgrade recrawl"):
+        Store.open(tmp_path / "newer")
+
+    path = tmp_path / "damaged"
+    with Store.open(path, create=True):
+        pass
+    for damage in (b"", b"garbage", (path / "history.duckdb").read_bytes()[:5000]):
+        (path / "history.duckdb").write_bytes(damage)
+        if not damage:
+            continue
+        with pytest.raises(StoreInvalid, match="Nothing was touched"):
+            Store.open(path)
+        assert (path / "history.duckdb").read_bytes() == damage
+
+
+def test_second_writer_is_told_who_holds_the_store_and_readers_work(store, visits):
+    store.append(visits((A, 0, 1)))
+    store.close()
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Event(), context.Event()
+    holder = context.Process(target=hold, args=(str(store.path), ready, done))
+    holder.start()
+    assert ready.wait(60)
+    with pytest.raises(StoreBusy, match=f"process {holder.pid}"):
+        store.append(visits((B, 0, 1)))
+    assert len(store.pages()) == BATCH + 1
+    done.set()
+    holder.join(30)
+    assert store.append(visits((B, 0, 1))).added == 1
+
+
+FULL = """
+import resource, sys
+import numpy as np, pyarrow as pa
+from recrawl.history import Store
+from recrawl.errors import StoreError
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+n = 200_000
+table = pa.table({"url": [f"https://h.example/{i}" for i in range(n)],
+                  "at": pa.array(np.arange(n) * 1_000_000).cast(pa.timestamp("us", tz="UTC")),
+                  "digest": pa.array(np.random.default_rng(0).integers(0, 2**63, n).astype(np.uint64)),
+                  "digest_of": ["text"] * n})
+try:
+    Store.open(sys.argv[1]).append(table)
+except StoreError as error:
+    print("refused", error)
+"""
+
+
+def test_disk_full_is_an_error_and_earlier_data_stays(store, visits):
+    store.append(visits((A, 0, 1), (A, 1, 2)))
+    store.close()
+    size = sum(f.stat().st_size for f in store.path.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(store.path), str(size + 100_000)],
+        capture_output=True,
+        text=True,
+    )
+    assert "refused" in done.stdout, done.stderr
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+    assert store.summary().visits == 2
+    assert store.append(visits((A, 2, 2))).added == 1
+
+
+def test_sql_errors_are_store_errors(store):
+    with pytest.raises(StoreError, match="intact"):
+        store.query("SELECT nothing FROM nowhere")
