@@ -74,7 +74,9 @@ def figures() -> Iterator[Figure]:
     alike = {f"of {kb} KB": [page(kb * 1000, 100, i) for i in range(20)] for kb in (20, 50, 100)}
     for what, pages in {"of all sizes (median 40 KB)": mixed, **alike}.items():
         took, share = ratio(lambda: list(map(ours, pages)), lambda: list(map(bare, pages)))  # noqa: B023
-        speed = f"{took / len(pages) * 1e3:.2f} ms, {share:.2f} × the speed of a bare selectolax loop"
+        speed = (
+            f"{took / len(pages) * 1e3:.2f} ms, {share:.2f} × the speed of a bare selectolax loop"
+        )
         yield Figure(f"a page {what}", speed, "0.8 ×")
     cases = {
         "plain": ("https://www.example.com/section/news/2024/a-story-about.html?id=17", None),

@@ -31,7 +31,9 @@ def seconds(task: Callable[[], object], rounds: int = 3) -> float:
     return min(took)
 
 
-def ratio(ours: Callable[[], object], bare: Callable[[], object], rounds: int = 7) -> tuple[float, float]:
+def ratio(
+    ours: Callable[[], object], bare: Callable[[], object], rounds: int = 7
+) -> tuple[float, float]:
     """Seconds of ours, and how many times as fast as the bare way it is, measured in turns."""
     took = [(seconds(ours, 1), seconds(bare, 1)) for _ in range(rounds)]
     least = min(t[0] for t in took)

@@ -1,4 +1,4 @@
-"""What flows round the ring: visits, pages, forecasts, plans. Columns, not objects."""
+"""What flows round the ring: visits, pages, forecasts, budgets. Columns, not objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Time = float  #: seconds since 1970-01-01 UTC
 DAY = 86_400.0  #: seconds
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+IntArray = NDArray[np.signedinteger[Any]]
 BoolArray = NDArray[np.bool_]
 KeyArray = NDArray[np.uint64]
 Column = NDArray[Any]
@@ -29,8 +29,12 @@ VISITS = pa.schema(
         pa.field("at", pa.timestamp("us", tz="UTC")),
         pa.field("status", pa.int16()),  # null: fetched, status not recorded
         pa.field("digest", pa.uint64()),  # equal digests of the same kind = same content
-        pa.field("digest_of", pa.string()),  # kind: "text", "bytes", or where a foreign one came from
-        pa.field("reported", pa.bool_()),  # what the source itself says: changed since its last visit
+        pa.field(
+            "digest_of", pa.string()
+        ),  # kind: "text", "bytes", or where a foreign one came from
+        pa.field(
+            "reported", pa.bool_()
+        ),  # what the source itself says: changed since its last visit
         pa.field("simhash", pa.uint64()),
         pa.field("title", pa.string()),
         pa.field("text", pa.string()),
@@ -125,7 +129,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Budget:
-    """What one cycle may spend. `fetches` is a count, or `share` a part of the pages."""
+    """What one cycle may spend: `fetches`, or a `share` of the pages; the rest narrows it."""
 
     fetches: int | None = None
     share: float | None = None
@@ -135,18 +139,3 @@ class Budget:
     bytes: float | None = None
     seconds: float | None = None
     explore: float = 0.0  #: part of the fetches given to the pages unseen for longest
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The chosen pages of one cycle, best first, each with its reason."""
-
-    page_id: IntArray
-    score: FloatArray
-    p_change: FloatArray
-    last_visit: FloatArray
-    reason: NDArray[np.int8]  #: index into `REASONS`
-    urls: Sequence[str]
-
-    def __len__(self) -> int:
-        return len(self.page_id)

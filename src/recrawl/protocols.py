@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.model import BoolArray, FloatArray, Pages, Time
+    from recrawl.model import FloatArray, Pages, Time
 
 
 class History(Protocol):
@@ -75,6 +75,3 @@ class Source(Protocol):
     now: Time
 
     def reject(self, where: str, reason: str, record: str | bytes = "") -> None: ...
-
-
-

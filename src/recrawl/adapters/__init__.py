@@ -1,0 +1,1 @@
+"""Other crawlers' ways in and out."""

@@ -1,0 +1,1 @@
+"""Worlds with a known truth, to try policies on. Nothing outside imports the lab."""
