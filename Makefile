@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NOW := 2026-03-03T00:00:00Z
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check docs bench clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -17,7 +17,7 @@ demo: .venv/.ready  ## a small world's crawl log in, a plan out, one page explai
 	$(BIN)/recrawl ingest demo/store demo/crawl.jsonl
 	$(BIN)/recrawl info demo/store
 	$(BIN)/recrawl plan demo/store --budget 12 --now $(NOW) --format table
-	$(BIN)/recrawl explain demo/store https://docs.example/06/page-6 --now $(NOW)
+	$(BIN)/recrawl explain demo/store https://docs.example/00/page-170 --now $(NOW)
 
 test: .venv/.ready  ## everything CI runs
 	$(BIN)/pytest --numprocesses auto
@@ -28,8 +28,11 @@ check: .venv/.ready  ## format, lint, types, import contract
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: .venv/.ready  ## what the code blocks of the documentation print
+	$(BIN)/python docs/blocks.py
+
 bench: .venv/.ready  ## speed and memory, as ratios in one run
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --write
 
 clean:
 	rm -rf .venv demo build dist

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 URL = "https://example.com/news/today.html"
 
 
+_draw = random.Random(0)
+LEXICON = ["".join(_draw.choices("etaoinshrdlucmf", k=_draw.randint(2, 10))) for _ in range(3000)]
+
+
 def page(size: int, links: int, seed: int) -> bytes:
     """A page like those of the web: scripts, a menu of links, cards of marked-up text."""
     draw = random.Random(seed)
-    lexicon = ["".join(draw.choices("etaoinshrdlucmf", k=draw.randint(2, 10))) for _ in range(3000)]
 
     def say(least: int, most: int) -> str:
-        return " ".join(draw.choices(lexicon, k=draw.randint(least, most))).capitalize()
+        return " ".join(draw.choices(LEXICON, k=draw.randint(least, most))).capitalize()
 
     def link(i: int) -> str:
         href = (f"/section/{i}/item.html", f"https://site{i % 9}.example.org/p?id={i}", f"page{i}")

@@ -40,7 +40,7 @@ class Columns:
             n_visits=count,
             n_compared=count,
             n_changes=random.integers(0, count + 1).astype(np.int32),
-            exposure=count * 3.0,
+            exposure=np.multiply(count, 3.0, dtype=np.float64),
             recent=np.zeros(n, np.uint64),
             failures=np.zeros(n, np.int32),
             flips=np.zeros(n, np.int32),

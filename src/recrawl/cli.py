@@ -39,7 +39,7 @@ err = Console(stderr=True, highlight=False)
 
 Kind = StrEnum("Kind", list(registry.FOLDERS))  # type: ignore[misc]
 Format = StrEnum("Format", ["table", *FORMATS])  # type: ignore[misc]
-Ties = StrEnum("Ties", ["hash", "id"])  # type: ignore[misc]
+Ties = StrEnum("Ties", ["hash", "id"])
 
 StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the crawl's history.")]
 PolicyName = Annotated[str | None, typer.Option("--policy", help="See `recrawl parts policy`.")]
@@ -100,7 +100,7 @@ def ingest(
 
 
 @app.command()
-def plan(  # noqa: PLR0913
+def plan(
     store: StorePath,
     budget: BudgetText = "5%",
     policy: PolicyName = None,
@@ -149,7 +149,7 @@ def plan(  # noqa: PLR0913
 
 
 @app.command()
-def explain(  # noqa: PLR0913
+def explain(
     store: StorePath,
     url: Annotated[str, typer.Argument(metavar="URL")],
     budget: BudgetText = "5%",
@@ -176,7 +176,8 @@ def explain(  # noqa: PLR0913
     rows = {
         "page": told.url,
         "history": told.history,
-        "rate": f"{told.rate:.3g} changes a day (90 % between {told.rate_low:.2g} and {told.rate_high:.2g})",
+        "rate": f"{told.rate:.3g} changes a day "
+        f"(90 % between {told.rate_low:.2g} and {told.rate_high:.2g})",
         "a visit now": f"shows a change with probability {told.p_change:.2f}",
         "score": f"{told.score:.4g}, rank {told.rank:,} of {told.of:,}",
         "in the plan": told.verdict,
@@ -226,10 +227,12 @@ def main() -> None:
 
 
 def _show(chosen: Plan, top: int = 20) -> None:
-    table = Table("rank", "page", "p(change)", "reason", box=None, pad_edge=False)
+    table = Table("rank", "p(change)", box=None, pad_edge=False)
+    table.add_column("page", overflow="fold")
+    table.add_column("reason")
     for record in chosen.head(top).records():
         table.add_row(
-            str(record["rank"]), record["url"], f"{record['p_change']:.2f}", record["reason"]
+            str(record["rank"]), f"{record['p_change']:.2f}", record["url"], record["reason"]
         )
     out.print(table)
     if len(chosen) > top:

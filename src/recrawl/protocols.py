@@ -61,6 +61,9 @@ class Reader(Protocol):
 
     name: ClassVar[str]
 
+    def example(self) -> bytes:
+        """A small file of this format."""
+
     def accepts(self, head: bytes, filename: str) -> bool:
         """Whether a file that begins with `head` (decompressed) is of this format."""
 

@@ -24,12 +24,11 @@ def parts(kind: str) -> dict[str, type[Any]]:
     """Every part of a kind by name, sorted."""
     package = import_module(FOLDERS[kind])
     found: dict[str, type[Any]] = {}
-    part: Any
     for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         module = import_module(info.name)
         for part in vars(module).values():
             if inspect.isclass(part) and part.__module__ == info.name and "name" in vars(part):
-                found[part.name] = part
+                found[vars(part)["name"]] = part
     return dict(sorted(found.items()))
 
 

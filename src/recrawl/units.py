@@ -53,7 +53,7 @@ def time(text: str) -> Time:
 
 def show_time(at: Time) -> str:
     """A time as ISO 8601 to the second, "never" where there is none."""
-    if at != at:  # noqa: PLR0124  # NaN
+    if at != at:  # NaN
         return "never"
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -83,7 +83,7 @@ def resolved(hrefs: Iterable[str], base: str) -> list[str | None]:
 
 @lru_cache(maxsize=100_000)  # the pages of a site share their menus
 def _form(href: str) -> int:
-    """Canonical as it is (1), with the origin (2) or the folder (3) of its base in front, or not."""
+    """Canonical as it is (1), with its base's origin (2) or folder (3) in front, or not (0)."""
     plain = _PLAIN_LINK.fullmatch(href)
     return plain.lastindex or 0 if plain and "/." not in href else 0
 

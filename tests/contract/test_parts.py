@@ -1,9 +1,12 @@
 """Every registered part keeps every rule of its kind; both lists are found, not kept by hand."""
 
+from itertools import count
+
 import pytest
 
 from recrawl import registry
-from recrawl.checks import yield_checks
+from recrawl.checks import store, yield_checks
+from recrawl.history import Store
 
 CASES = [
     pytest.param(part, rule, id=f"{kind}-{name}-{rule.__name__.removeprefix('check_')}")
@@ -16,3 +19,13 @@ CASES = [
 @pytest.mark.parametrize(("part", "rule"), CASES)
 def test_contract(part, rule):
     rule(part())
+
+
+@pytest.mark.parametrize("rule", [r for n, r in vars(store).items() if n.startswith("check_")])
+def test_store_contract(rule, tmp_path):
+    number = count()
+
+    def new():
+        return Store.open(tmp_path / str(next(number)), create=True)
+
+    rule(new)

@@ -11,12 +11,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from recrawl.checks import store
 from recrawl.checks.sample import build_pages, sample_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recrawl.protocols import Detector, Policy, Rate
+    from recrawl.protocols import Detector, Policy, Rate, Reader
 
 __all__ = [
     "build_pages",
@@ -24,6 +25,8 @@ __all__ = [
     "check_detector",
     "check_policy",
     "check_rate",
+    "check_reader",
+    "check_store",
     "sample_pages",
     "yield_checks",
 ]
@@ -57,3 +60,15 @@ def check_rate(rate: Rate) -> None:
 def check_detector(detector: Detector) -> None:
     """Hold a detector of change to its contract."""
     check("detector", detector)
+
+
+def check_reader(reader: Reader) -> None:
+    """Hold a reader to its contract."""
+    check("reader", reader)
+
+
+def check_store(new: Callable[[], Any]) -> None:
+    """Hold a history to its contract; `new` makes an empty one each time."""
+    for name, rule in vars(store).items():
+        if name.startswith("check_"):
+            rule(new)

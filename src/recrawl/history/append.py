@@ -15,7 +15,7 @@ import xxhash
 from recrawl import urls
 from recrawl.errors import BadInput
 from recrawl.history import compare, links, pages
-from recrawl.history.arrow import micros, values
+from recrawl.history.arrow import kept, micros, values
 from recrawl.history.fold import DIFFERS, SAME, UNKNOWN, Folded, State, fold, outcomes
 from recrawl.model import VISITS
 
@@ -101,7 +101,7 @@ def _first_seen(at: pa.ChunkedArray, page: IntArray, n: int, now: Time | None) -
             "visits: a row without 'at' says that a page was seen, not visited; "
             "append needs `now` to say when. Got now=None; pass the time."
         )
-    seen = np.int64((now or 0.0) * 1e6)
+    seen = int((now or 0.0) * 1e6)
     when = values(at.cast(pa.int64()), seen)
     first = np.full(n, np.iinfo(np.int64).max)
     np.minimum.at(first, page, when)
@@ -124,7 +124,7 @@ def record(connection: Connection, batch: Batch, detector: Detector) -> Appended
 def _record(connection: Connection, batch: Batch, detector: Detector) -> Appended:
     page_id, new_pages = pages.register(connection, batch.pages)
     given = batch.visits.append_column("page_id", pa.array(page_id[batch.page]))
-    given = given.filter(pc.is_valid(given["at"]))
+    given = kept(given, values(pc.is_valid(given["at"])))
     visits = _sorted_distinct(given)
     known = pages.load(connection, np.unique(values(visits["page_id"])))
     visits, late = _unseen(connection, visits, known)
@@ -146,6 +146,8 @@ def _sorted_distinct(visits: pa.Table) -> pa.Table:
     page, at = page[order], at[order]
     repeat = np.zeros(len(order), np.bool_)
     repeat[1:] = (page[1:] == page[:-1]) & (at[1:] == at[:-1])
+    if not repeat.any() and np.all(order[1:] > order[:-1]):
+        return visits
     return visits.take(pa.array(order[~repeat]))
 
 
@@ -164,7 +166,7 @@ def _unseen(
     unseen = np.ones(len(page), np.bool_)
     unseen[stored.fetchnumpy()["row"]] = False
     connection.unregister("asked")
-    return visits.filter(pa.array(unseen)), np.unique(page[late & unseen])
+    return kept(visits, unseen), np.unique(page[late & unseen])
 
 
 def _rewind(
@@ -213,7 +215,7 @@ def _write(connection: Connection, visits: pa.Table, folded: Folded, known: page
         "days": pa.array(folded.days, mask=np.isnan(folded.days)),
         "flipped": pa.array(folded.flipped),
     }
-    new = visits.filter(pa.array(~old))
+    new = kept(visits, ~old)
     counts = links.record(connection, new, known)
     facts = new.select(["page_id", "at", *KEPT])
     for name, column in {

@@ -13,12 +13,19 @@ from recrawl.history.fold import NEVER
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recrawl.model import BoolArray
+
 
 def values(column: Any, missing: float | None = None) -> NDArray[Any]:
     """The values of an Arrow column; nulls become `missing`."""
     if missing is not None:
         column = pc.fill_null(column, missing)
     return np.array(column.to_numpy(zero_copy_only=False), copy=True)
+
+
+def kept(table: pa.Table, mask: BoolArray) -> pa.Table:
+    """The rows marked; the table itself, not a copy, where that is all."""
+    return table if mask.all() else table.filter(pa.array(mask))
 
 
 def micros(column: Any) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from recrawl.history.arrow import values
+from recrawl.history.arrow import kept, values
 from recrawl.history.fold import OK, UNKNOWN, Small
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 def has_content(visits: pa.Table, outcome: Small) -> BoolArray:
     """Which visits brought something that can be compared."""
     brought = pc.or_(pc.is_valid(visits["digest"]), pc.is_valid(visits["text"]))
-    return values(brought) & (outcome == OK)
+    content: BoolArray = values(brought) & (outcome == OK)
+    return content
 
 
-def differs(  # noqa: PLR0913
+def differs(
     connection: Connection,
     visits: pa.Table,
     row: IntArray,
@@ -70,19 +71,22 @@ def stored_copies(connection: Connection, known: Known, needs: list[str]) -> pa.
 
 def keep_contents(connection: Connection, visits: pa.Table) -> None:
     """Replace the stored copy of every page that has a newer one in `visits`."""
-    texts = visits.filter(pc.is_valid(visits["text"])).select(["page_id", "at", "title", "text"])
+    texts = visits.select(["page_id", "at", "title", "text"])
+    texts = kept(texts, values(pc.is_valid(texts["text"])))
     if not len(texts):
         return
     page = values(texts["page_id"])
-    last = np.append(page[1:] != page[:-1], True)  # noqa: FBT003
-    connection.register("texts", texts.filter(pa.array(last)))
-    connection.execute("CREATE OR REPLACE TEMP TABLE newer AS FROM texts ANTI JOIN contents ON texts.page_id = contents.page_id AND texts.at < contents.at")  # fmt: skip  # noqa: E501
+    last = np.append(page[1:] != page[:-1], True)
+    connection.register("texts", kept(texts, last))
+    connection.execute(_FORGET)
+    connection.execute("INSERT INTO contents FROM texts ANTI JOIN contents USING (page_id)")
     connection.unregister("texts")
-    connection.execute("DELETE FROM contents WHERE page_id IN (SELECT page_id FROM newer)")
-    connection.execute("INSERT INTO contents FROM newer")
-    connection.execute("DROP TABLE newer")
 
 
+_FORGET = """
+DELETE FROM contents USING texts
+WHERE contents.page_id = texts.page_id AND contents.at < texts.at
+"""
 _COPIES = """
 SELECT contents.title, contents.text, present.links
 FROM wanted

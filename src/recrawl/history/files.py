@@ -11,9 +11,10 @@ import fcntl
 import os
 import sys
 import time
+import weakref
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -31,34 +32,30 @@ class WriterLock:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "writer.lock"
-        self._file: IO[str] | None = None
+        self._held: weakref.finalize[[int], WriterLock] | None = None
 
     def acquire(self) -> None:
-        if self._file is not None:
+        if self._held is not None and self._held.alive:
             return
-        file = self.path.open("a+")
+        file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            file.seek(0)
-            holder = file.read().strip() or "an unknown process"
-            file.close()
+            holder = os.read(file, 1000).decode(errors="replace").strip()
+            os.close(file)
             raise StoreBusy(
-                f"The store {self.path.parent} is being written by {holder}. "
+                f"The store {self.path.parent} is being written by {holder or 'another process'}. "
                 "Wait for it to end, or stop it; reading works meanwhile."
             ) from None
-        file.truncate(0)
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])
-        file.write(f"process {os.getpid()} ({command})")
-        file.flush()
-        self._file = file
+        os.truncate(file, 0)
+        os.write(file, f"process {os.getpid()} ({command})".encode())
+        # Closing gives up the lock; a store that is dropped unclosed gives it up too.
+        self._held = weakref.finalize(self, os.close, file)
 
     def release(self) -> None:
-        if self._file is not None:
-            with suppress(OSError):
-                self._file.truncate(0)
-            self._file.close()
-            self._file = None
+        if self._held is not None:
+            self._held()
 
 
 @contextmanager
@@ -66,7 +63,6 @@ def connect(folder: Path, *, write: bool = False) -> Iterator[duckdb.DuckDBPyCon
     """A connection for one operation."""
     connection = _open(folder, write=write)
     try:
-        # A fixed small number of threads keeps memory in check; two suffice for our queries.
         connection.execute("SET TimeZone = 'UTC'")
         yield connection
     except duckdb.Error as error:

@@ -7,13 +7,14 @@ memory. Times are integer microseconds here, `NEVER` where there is none.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from recrawl.model import FloatArray
+if TYPE_CHECKING:
+    from recrawl.model import FloatArray
 
 NEVER = np.iinfo(np.int64).min
 DAY_US = 86_400_000_000
@@ -48,9 +49,10 @@ class State:
     @staticmethod
     def empty(n: int) -> State:
         """Pages nothing is known of."""
+        columns: dict[str, Any] = {name: np.full(n, NEVER) for name in TIMES}
+        columns |= {name: np.zeros(n, np.int32) for name in COUNTS}
         return State(
-            **{name: np.full(n, NEVER) for name in TIMES},
-            **{name: np.zeros(n, np.int32) for name in COUNTS},
+            **columns,
             exposure=np.zeros(n),
             recent=np.zeros(n, np.uint64),
             gone=np.zeros(n, np.bool_),
@@ -83,7 +85,7 @@ def outcomes(status: NDArray[np.int16]) -> Small:
     return np.where(ok, OK, np.where(gone, GONE, FAILED)).astype(np.int8)
 
 
-def fold(  # noqa: PLR0913
+def fold(
     state: State,
     row: NDArray[np.int64],
     at: Times,
@@ -107,7 +109,7 @@ def fold(  # noqa: PLR0913
 
 
 @njit(cache=True)
-def _fold(  # type: ignore[no-untyped-def]  # noqa: ANN202, C901, PLR0913
+def _fold(  # type: ignore[no-untyped-def]
     arrays, row, at, outcome, differs, is_copy, size, seconds, changed, days, flipped
 ):  # pragma: no cover
     first, last, attempt, change, copy_at, visits, compared, changes = arrays[:8]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from recrawl.history.pages import Known
+    from recrawl.model import IntArray
 
 COUNTS = ("internal_links", "external_links", "new_internal", "new_external")
 
@@ -40,7 +41,7 @@ def record(connection: Connection, visits: pa.Table, known: Known) -> dict[str, 
     return {n: pa.array(c, mask=c < 0) for n, c in counts.items()}
 
 
-def _snapshots(connection: Connection, visits: pa.Table, known: Known, visit: np.ndarray) -> None:  # type: ignore[type-arg]
+def _snapshots(connection: Connection, visits: pa.Table, known: Known, visit: IntArray) -> None:
     """Lay out the link-bearing visits of each page in order, our copy's links as number 0."""
     taken = visits.select(["page_id", "at", "links", "nofollow"]).take(pa.array(visit))
     taken = taken.append_column("visit", pa.array(visit))
@@ -67,7 +68,8 @@ FROM taken JOIN held USING (page_id)
 _PRESENT = """
 CREATE TEMP TABLE present AS
 SELECT DISTINCT ON (page_id, number, target) * FROM (
-    SELECT page_id, number, "at", unnest(links) AS target, unnest(nofollow) AS nofollow FROM snapshot
+    SELECT page_id, number, "at", unnest(links) AS target, unnest(nofollow) AS nofollow
+    FROM snapshot
     UNION ALL
     SELECT page_id, 0, copy_at, target, nofollow
     FROM links JOIN (SELECT DISTINCT page_id, copy_at FROM snapshot) USING (page_id)
@@ -108,8 +110,9 @@ WHERE links.page_id = run.page_id AND links.target = run.target AND links.last_s
 """
 _BEGIN = """
 INSERT INTO links BY NAME
-SELECT page_id, target, starts_with(target, origin) AS internal, coalesce(nofollow, false) AS nofollow,
-       first_seen, CASE WHEN ended < last THEN last_seen END AS last_seen
+SELECT page_id, target, starts_with(target, origin) AS internal,
+       coalesce(nofollow, false) AS nofollow, first_seen,
+       CASE WHEN ended < last THEN last_seen END AS last_seen
 FROM run JOIN (SELECT DISTINCT page_id, last, origin FROM snapshot) USING (page_id)
 WHERE began > 0
 """

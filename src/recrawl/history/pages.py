@@ -51,10 +51,16 @@ def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32]
     """The id of each page (columns url, key, host, site, first_seen), new ones entered."""
     connection.register("given", pages.append_column("row", pa.array(np.arange(len(pages)))))
     found = connection.execute(
-        "SELECT row, page_id FROM given JOIN pages USING (key, url)"
+        """SELECT row, page_id, given.first_seen < pages.first_seen AS earlier
+        FROM given JOIN pages USING (key, url)"""
     ).fetchnumpy()
     page_id = np.full(len(pages), -1, np.int32)
     page_id[found["row"]] = found["page_id"]
+    if found["earlier"].any():
+        connection.execute(
+            """UPDATE pages SET first_seen = least(given.first_seen, pages.first_seen)
+            FROM given WHERE pages.key = given.key AND pages.url = given.url"""
+        )
     new = np.flatnonzero(page_id < 0)
     if new.size:
         page_id[new] = _count(connection, "pages") + np.arange(len(new))

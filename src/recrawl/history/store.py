@@ -18,7 +18,6 @@ from recrawl.model import Intervals, Pages
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import duckdb
     import pyarrow as pa
 
     from recrawl.model import Column, IntArray, Time
@@ -31,6 +30,7 @@ SCHEMA_VERSION = 1
 class Summary:
     """What a store holds."""
 
+    detector: str
     pages: int
     visits: int
     changes: int
@@ -38,7 +38,6 @@ class Summary:
     hosts: int
     first_visit: float | None
     last_visit: float | None
-    detector: str
 
 
 class Store:
@@ -129,7 +128,7 @@ class Store:
     def summary(self) -> Summary:
         with connect(self.path) as connection:
             [row] = connection.execute(_SUMMARY).fetchall()
-        return Summary(*row, detector=self.detector.name)
+        return Summary(self.detector.name, *row)
 
 
 def _create(path: Path, detector: str) -> None:
@@ -197,8 +196,8 @@ SELECT page_id, key, host_id AS host, site_id AS site, {_seconds("first_seen")},
        {_seconds("last_change")}, n_visits, n_compared, n_changes, exposure, recent, failures,
        flips, bytes, seconds
 FROM pages JOIN hosts USING (host_id)
-"""
-_INTERVALS = f"""
+"""  # noqa: S608
+_INTERVALS = """
 SELECT row, days, changed, epoch_us(visits.at) / 1e6 AS "at",
        coalesce(epoch_us(last_modified) / 1e6, 'nan'::DOUBLE) AS modified
 FROM visits JOIN wanted USING (page_id) WHERE days IS NOT NULL ORDER BY row, visits.at

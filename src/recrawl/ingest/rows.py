@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 #: Column → value, for the columns that have one. Times are whole microseconds since 1970.
 Row = dict[str, Any]
 
-ROWS = 50_000  #: most rows of a table
-BYTES = 16 << 20  #: and about the most memory of one; more is slower: fresh memory is not free
+ROWS = 500_000  #: most rows of a table
+BYTES = 128 << 20  #: and about the most memory of one
 _SMALL = 5_000  # rows turned into columns at once: Python objects take many times the memory
 _LIGHT = 1 << 20  # and about the most text, while it still is in the processor's cache
 

@@ -20,7 +20,7 @@ HEAD = 64 << 10  #: bytes a reader may look at to know its format
 _PIECE = 64 << 10
 
 
-class CutShort(OSError):  # noqa: N818 - what happened, not whose fault
+class CutShort(OSError):
     """The packed data end, or stop making sense, before their end mark."""
 
 

@@ -64,7 +64,9 @@ class Allowance:
         if 4 * quota < len(worth):  # the upper part alone mostly suffices
             edge = np.partition(worth, len(worth) - 4 * quota)[len(worth) - 4 * quota]
             upper = np.flatnonzero(worth >= edge)
-            rows = upper[_best_of_hosts(worth[upper], ties[upper], host[upper], self.host_left)]
+            rows: NDArray[np.int64] = upper[
+                _best_of_hosts(worth[upper], ties[upper], host[upper], self.host_left)
+            ]
             if len(rows) >= quota:
                 return rows
         best: NDArray[np.int64] = _best_of_hosts(worth, ties, host, self.host_left)
@@ -106,7 +108,7 @@ def _worse(a, b, worth, ties):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _best_of_hosts(worth, ties, host, left):  # type: ignore[no-untyped-def]
-    """For each host its best rows, as many as it has left: one bounded heap a host, worst on top."""
+    """For each host its best rows, as many as it has left: a heap a host, worst on top."""
     room = np.zeros(len(left) + 1, np.int64)
     for h in host:
         room[h + 1] += 1

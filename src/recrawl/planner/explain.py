@@ -40,7 +40,7 @@ class Explanation:
     verdict: str  #: what would have to happen for it to be picked
 
 
-def explain(  # noqa: PLR0913
+def explain(
     history: History,
     page_id: int,
     budget: Budget | str | int,

@@ -70,11 +70,12 @@ def past(pages: Pages, row: int, days: float) -> str:
     """What the history of one page says, in words."""
     n, x = int(pages.n_compared[row]), int(pages.n_changes[row])
     if np.isnan(pages.last_visit[row]):
-        return f"never seen; known for {units.show_days(days)}"
+        return f"never visited; known for {units.show_days(days)}"
     if n == 0:
-        return f"never compared; copy is {units.show_days(days)} old"
-    seen = f"changed in {x} of {n} visits" if x else f"no change in {n} visits"
-    return f"{seen} over {units.show_days(float(pages.exposure[row]))}; copy is {units.show_days(days)} old"
+        return f"never compared; seen {units.show_days(days)} ago"
+    seen = f"changed {x} of {n} times" if x else f"unchanged {n} times"
+    span = units.show_days(float(pages.exposure[row]))
+    return f"{seen} in {span}; seen {units.show_days(days)} ago"
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Contest:
         return np.concatenate(chosen), np.concatenate(why)
 
 
-def contest(  # noqa: PLR0913
+def contest(
     pages: Pages,
     policy: Policy,
     budget: Budget,
@@ -137,7 +138,7 @@ def contest(  # noqa: PLR0913
     )
 
 
-def plan(  # noqa: PLR0913
+def plan(
     history: History,
     budget: Budget | str | int,
     *,

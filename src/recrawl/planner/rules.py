@@ -68,7 +68,7 @@ def load_rules(path: str | Path) -> list[Rule]:
 
 
 def _rule(entry: dict[str, Any], where: str) -> Rule:
-    wanted = {"match": str, "pin": bool, "never": bool, "weight": (int, float)}
+    wanted: dict[str, Any] = {"match": str, "pin": bool, "never": bool, "weight": (int, float)}
     wanted |= {"min_interval": str, "max_interval": str}
     for key, value in entry.items():
         if key not in wanted:
@@ -78,7 +78,8 @@ def _rule(entry: dict[str, Any], where: str) -> Rule:
     if "match" not in entry:
         raise BadInput(f'{where}: match is missing. Add match = "https://…".')
     spans = {key: duration(entry[key]) for key in ("min_interval", "max_interval") if key in entry}
-    return Rule(**{**entry, **spans})
+    values: dict[str, Any] = entry | spans
+    return Rule(**values)
 
 
 def _pattern(match: str) -> str:

@@ -28,6 +28,13 @@ class Cdx:
 
     name: ClassVar[str] = "cdx"
 
+    def example(self) -> bytes:
+        return (
+            b" CDX N b a m s k r M S V g\n"
+            b"org,example)/ 20260131120000 https://example.org/ text/html 200 "
+            b"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ - - 1043 333 a.warc.gz\n"
+        )
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         titled = re.match(r" ?CDX( \w)+\s*$", first_lines(head)[0])
         return bool(titled) or matches(head, _CDXJ) or matches(head, _CDX)

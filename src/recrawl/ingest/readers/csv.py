@@ -22,6 +22,9 @@ class Csv:
 
     name: ClassVar[str] = "csv"
 
+    def example(self) -> bytes:
+        return b"url,at,status\nhttps://example.org/,2026-01-31T12:00:00Z,200\n"
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         return "url" in csv_names(first_lines(head)[0])
 

@@ -31,6 +31,12 @@ class Heritrix:
 
     name: ClassVar[str] = "heritrix"
 
+    def example(self) -> bytes:
+        return (
+            b"2026-01-31T12:00:01.123Z   200       1043 https://example.org/ - - text/html #001 "
+            b"20260131120000123+85 sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ - -\n"
+        )
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         return matches(head, _LINE)
 

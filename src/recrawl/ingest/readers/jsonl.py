@@ -26,6 +26,9 @@ class JsonLines:
 
     name: ClassVar[str] = "jsonl"
 
+    def example(self) -> bytes:
+        return b'{"url": "https://example.org/", "at": "2026-01-31T12:00:00Z", "status": 200}\n'
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         keys = json_keys(head)
         return "url" in keys and not keys & _FOREIGN

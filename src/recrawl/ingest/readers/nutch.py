@@ -37,6 +37,13 @@ class Nutch:
 
     name: ClassVar[str] = "nutch"
 
+    def example(self) -> bytes:
+        return (
+            b'{"url": "https://example.org/", "statusCode": 2, "statusName": "db_fetched", '
+            b'"fetchTime": "2026-03-02T12:00:00Z", "retryIntervalSeconds": 2592000, '
+            b'"signature": "0cc175b9c0f1b6a831c399e269772661"}\n'
+        )
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         return {"url", "statusName", "fetchTime"} <= json_keys(head)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import tempfile
 from typing import IO, TYPE_CHECKING, ClassVar
@@ -11,6 +12,7 @@ import pyarrow.parquet
 
 from recrawl.errors import BadInput
 from recrawl.ingest import own
+from recrawl.model import VISITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +24,12 @@ class Parquet:
     """Visits as Parquet, one row a visit."""
 
     name: ClassVar[str] = "parquet"
+
+    def example(self) -> bytes:
+        sink = io.BytesIO()
+        at = pa.array([1_769_860_800_000_000]).cast(VISITS.field("at").type)
+        pyarrow.parquet.write_table(pa.table({"url": ["https://example.org/"], "at": at}), sink)
+        return sink.getvalue()
 
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         return head.startswith(b"PAR1")

@@ -38,6 +38,9 @@ class Polite:
 
     name: ClassVar[str] = "polite"
 
+    def example(self) -> bytes:
+        return b"17\t0.5\t[[1.0, 0], [2.5, 1]]\n"
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         return matches(head, _LINE)
 

@@ -22,6 +22,14 @@ class UrlFrontier:
 
     name: ClassVar[str] = "urlfrontier"
 
+    def example(self) -> bytes:
+        return (
+            b'{"known": {"info": {"url": "https://example.org/", "key": "example.org", "metadata": '
+            b'{"fetch.statusCode": {"values": ["200"]}, '
+            b'"lastProcessedDate": {"values": ["2026-01-31T12:00:00Z"]}}}, '
+            b'"refetchableFromDate": "1772452800"}}\n'
+        )
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         return bool(json_keys(head) & {"discovered", "known"})
 

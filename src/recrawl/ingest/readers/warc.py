@@ -36,6 +36,15 @@ class Warc:
 
     name: ClassVar[str] = "warc"
 
+    def example(self) -> bytes:
+        http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Hello"
+        return (
+            b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: https://example.org/\r\n"
+            b"WARC-Date: 2026-01-31T12:00:00Z\r\nWARC-Record-ID: <urn:uuid:0>\r\n"
+            b"Content-Type: application/http; msgtype=response\r\n"
+            b"Content-Length: %d\r\n\r\n%s\r\n\r\n" % (len(http), http)
+        )
+
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         return head.lstrip().startswith(b"WARC/")
 

@@ -1,0 +1,41 @@
+"""The documentation runs, and prints what it says it prints."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import recrawl
+from recrawl import cli
+
+ROOT = Path(__file__).parent.parent.parent
+spec = importlib.util.spec_from_file_location("blocks", ROOT / "docs" / "blocks.py")
+blocks = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(blocks)
+
+
+@pytest.mark.parametrize("page", blocks.PAGES, ids=lambda page: page.name)
+def test_code_blocks_run_and_their_output_is_current(page, tmp_path):
+    assert blocks.run(page, tmp_path) == page.read_text(), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", blocks.PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_command_is_in_the_readme():
+    for command in cli.app.registered_commands:
+        assert f"`recrawl {command.callback.__name__} " in (ROOT / "README.md").read_text()
+        assert inspect.getdoc(command.callback)
+
+
+def test_one_door():
+    assert recrawl.__all__ == sorted(recrawl.__all__, key=lambda n: (n.upper() != n, n[0].islower(), n))
+    for name in recrawl.__all__:
+        assert hasattr(recrawl, name)
