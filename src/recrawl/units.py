@@ -60,10 +60,9 @@ def show_time(at: Time) -> str:
 
 def show_days(days: float) -> str:
     """A span of time at a glance."""
-    for unit, length, enough in (("d", 1.0, 2.0), ("h", 1 / 24, 2.0)):
-        if days / length >= enough:
-            return f"{days / length:.3g} {unit}"
-    return f"{days * 1440:.0f} min"
+    unit, value = ("d", days) if days >= 2 else ("h", days * 24)
+    unit, value = (unit, value) if value >= 2 else ("min", days * 1440)
+    return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
 
 
 def _quantity(text: str, units: dict[str, float], what: str, examples: str) -> float:

@@ -36,6 +36,8 @@ def test_every_command_is_in_the_readme():
 
 
 def test_one_door():
-    assert recrawl.__all__ == sorted(recrawl.__all__, key=lambda n: (n.upper() != n, n[0].islower(), n))
+    assert recrawl.__all__ == sorted(
+        recrawl.__all__, key=lambda n: (n.upper() != n, n[0].islower(), n)
+    )
     for name in recrawl.__all__:
         assert hasattr(recrawl, name)
