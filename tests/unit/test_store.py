@@ -142,6 +142,13 @@ def test_contents_hold_the_last_copy_only(store, visits):
     ]
 
 
+def test_an_error_page_is_not_the_page(store, visits):
+    store.append(visits((A, 0, 1, {"text": "page", "links": [B]})))
+    store.append(visits((A, 1, 2, {"text": "Not found", "links": [], "status": 404})))
+    assert column(store, "SELECT text FROM contents") == ["page"]
+    assert column(store, "SELECT target FROM links WHERE last_seen IS NULL") == [B]
+
+
 def test_page_seen_but_not_visited(store, visits):
     with pytest.raises(BadInput, match="now"):
         store.append(visits((A, None, None)))

@@ -16,7 +16,7 @@ from recrawl import urls
 from recrawl.errors import BadInput
 from recrawl.history import compare, links, pages
 from recrawl.history.arrow import kept, micros, values
-from recrawl.history.fold import DIFFERS, SAME, UNKNOWN, Folded, State, fold, outcomes
+from recrawl.history.fold import DIFFERS, OK, SAME, UNKNOWN, Folded, State, fold, outcomes
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:
@@ -216,7 +216,10 @@ def _write(connection: Connection, visits: pa.Table, folded: Folded, known: page
         "flipped": pa.array(folded.flipped),
     }
     new = kept(visits, ~old)
-    counts = links.record(connection, new, known)
+    succeeded = (
+        outcomes(values(new["status"], -1)) == OK
+    )  # an error page's content is not the page's
+    counts = links.record(connection, new, succeeded, known)
     facts = new.select(["page_id", "at", *KEPT])
     for name, column in {
         **{n: c.filter(pa.array(~old)) for n, c in shown.items()},
@@ -229,7 +232,7 @@ def _write(connection: Connection, visits: pa.Table, folded: Folded, known: page
     if old.any():
         again = pa.table({"page_id": visits["page_id"], "at": visits["at"], **shown})
         _correct(connection, again.filter(pa.array(old)))
-    compare.keep_contents(connection, new)
+    compare.keep_contents(connection, kept(new, succeeded))
     pages.save(connection, known)
 
 

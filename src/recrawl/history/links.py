@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
     from recrawl.history.pages import Known
-    from recrawl.model import IntArray
+    from recrawl.model import BoolArray, IntArray
 
 COUNTS = ("internal_links", "external_links", "new_internal", "new_external")
 
 
-def record(connection: Connection, visits: pa.Table, known: Known) -> dict[str, pa.Array]:
+def record(
+    connection: Connection, visits: pa.Table, succeeded: BoolArray, known: Known
+) -> dict[str, pa.Array]:
     """Enter the links of these visits (sorted by page and time); returns their counts.
 
     Visits that brought no links, and those older than the links we hold, count null.
     """
     at = micros(visits["at"])
     row = known.rows(values(visits["page_id"]))
-    bearing = values(pc.is_valid(visits["links"])) & (at > known.links_at[row])
+    bearing = succeeded & values(pc.is_valid(visits["links"])) & (at > known.links_at[row])
     counts = {name: np.full(len(visits), -1, np.int32) for name in COUNTS}
     if bearing.any():
         _snapshots(connection, visits, known, np.flatnonzero(bearing))
