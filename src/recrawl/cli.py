@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,6 @@ import recrawl
 from recrawl import registry, units, urls
 from recrawl.adapters.files import FORMATS, lines
 from recrawl.errors import BadInput, RecrawlError
-from recrawl.model import Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,12 +57,10 @@ Seed = Annotated[int, typer.Option(help="Draws the order of ties.")]
 def _root(
     *,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False,
 ) -> None:
     if version:
         out.print(recrawl.__version__)
         raise typer.Exit
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, stream=sys.stderr)
 
 
 @app.command()
@@ -120,16 +117,14 @@ def plan(
     ] = None,
 ) -> None:
     """Say which pages to fetch next, best first, and why."""
-    spend = units.budget(budget)
-    spend = Budget(
-        fetches=spend.fetches,
-        share=spend.share,
+    spend = replace(
+        units.budget(budget),
         host_cap=host_cap,
         host_delay=units.duration(host_delay),
         every=units.duration(every),
         bytes=units.size(size) if size else None,
         seconds=units.duration(duration) if duration else None,
-        explore=units.budget(explore).share or 0.0,
+        explore=units.share(explore),
     )
     chosen = recrawl.plan(
         recrawl.open(store),

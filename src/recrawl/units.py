@@ -22,20 +22,23 @@ def size(text: str) -> float:
     return _quantity(text, _BYTES, "a size", "500kB, 20MB or 1GB")
 
 
-def budget(text: str | float) -> Budget:
+def share(text: str) -> float:
+    """The part of one in "2%"."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
+    if match is None or float(match[1]) > 100:
+        raise BadInput(f"A share must be from 0% to 100%. Got {text!r}; try 2%.")
+    return float(match[1]) / 100
+
+
+def budget(text: str | int) -> Budget:
     """Fetches from "200" or 200, a share of the pages from "2%"."""
     written = str(text).strip()
-    share = written.endswith("%")
-    try:
-        value = float(written.rstrip("%"))
-    except ValueError:
-        value = -1.0
-    if share and 0 <= value <= 100:
-        return Budget(share=value / 100)
-    if not share and value >= 0 and value == int(value):
-        return Budget(fetches=int(value))
+    if re.fullmatch(r"\d{1,18}", written):
+        return Budget(fetches=int(written))
+    if written.endswith("%"):
+        return Budget(share=share(written))
     raise BadInput(
-        "budget must be a whole number of fetches, or a share of the pages from 0% to 100%. "
+        "A budget must be a whole number of fetches, or a share of the pages. "
         f"Got {text!r}; try 200 or 2%."
     )
 

@@ -118,7 +118,8 @@ def test_every_policy_plans(path):
     ("arguments", "says"),
     [
         (["plan", "{path}", "--policy", "poison"], "Did you mean 'poisson'?"),
-        (["plan", "{path}", "--budget", "120%"], "try 200 or 2%"),
+        (["plan", "{path}", "--budget", "120%"], "from 0% to 100%"),
+        (["plan", "{path}", "--explore", "5"], "from 0% to 100%"),
         (["plan", "{path}", "--budget", "-3"], "try 200 or 2%"),
         (["plan", "{path}", "--now", "yesterday"], "ISO 8601"),
         (["plan", "{path}", "--policy", "tx", "--objective", "age"], "not both"),
