@@ -63,7 +63,7 @@ def connect(folder: Path, *, write: bool = False) -> Iterator[duckdb.DuckDBPyCon
     """A connection for one operation."""
     connection = _open(folder, write=write)
     try:
-        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         yield connection
     except duckdb.Error as error:
         raise StoreError(
