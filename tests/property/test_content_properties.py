@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from selectolax.lexbor import LexborHTMLParser
 
 from recrawl.content import parse, shingle_distance, shingles, simhash
-from recrawl.content.html import _flatten, squeeze
+from recrawl.content.html import squeeze
 from recrawl.urls import canonical
 
 URL = "http://a.org/x/y"
@@ -54,7 +53,7 @@ ENCODINGS = st.sampled_from([None, "gzip", "deflate", "br", "gzip,gzip", ",", "i
 TEXT = st.text(st.sampled_from("abc é\n"), max_size=80)
 
 
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(BODY, TYPES | st.text(), ENCODINGS | st.text(), st.integers(0, 100))
 def test_any_bytes_give_a_sound_result(
     body: bytes, content_type: str | None, encoding: str | None, limit: int
@@ -68,14 +67,7 @@ def test_any_bytes_give_a_sound_result(
     assert 0 <= page.simhash < 2**64
 
 
-@settings(max_examples=500)
-@given(SOUP)
-def test_what_is_flattened_has_no_depth(body: bytes) -> None:
-    tree = LexborHTMLParser(_flatten(body), scripting=True)
-    tags = {node.tag for node in tree.css("*")}
-    assert tags <= {"html", "head", "body", "a", "base", "title"}
-
-
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab \n\t\xa0é"), max_size=40))
 def test_squeeze_leaves_words_and_single_spaces(text: str) -> None:
     assert squeeze(text) == " ".join(text.split())

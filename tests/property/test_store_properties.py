@@ -42,7 +42,7 @@ def table(rows: list[dict]) -> pa.Table:
 
 def plain(rows: list[dict]) -> dict[str, float]:
     """What the glossary says, one visit after the other."""
-    digest = copy_at = None
+    digest = copy_at = last = None
     seen = {
         "n_visits": 0,
         "n_compared": 0,
@@ -61,14 +61,16 @@ def plain(rows: list[dict]) -> dict[str, float]:
         if r["digest"] is not None:
             differs = None if digest is None else digest != r["digest"]
             digest = r["digest"]
+        since = copy_at
         if r["status"] == 304:
-            differs = False
+            differs, since = False, last
         if r["reported"] is not None:
-            differs = r["reported"]
-        if differs is not None and copy_at is not None:
+            differs, since = r["reported"], last
+        last = r["hour"]
+        if differs is not None and since is not None:
             seen["n_compared"] += 1
             seen["n_changes"] += differs
-            seen["exposure"] += (r["hour"] - copy_at) / 24
+            seen["exposure"] += (r["hour"] - since) / 24
             seen["recent"] = (seen["recent"] << 1 | differs) & (2**64 - 1)
         if differs is not None or r["digest"] is not None:
             copy_at = r["hour"]

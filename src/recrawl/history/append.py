@@ -16,7 +16,7 @@ from recrawl import urls
 from recrawl.errors import BadInput
 from recrawl.history import compare, links, pages
 from recrawl.history.arrow import kept, micros, values
-from recrawl.history.fold import DIFFERS, OK, SAME, UNKNOWN, Folded, State, fold, outcomes
+from recrawl.history.fold import DIFFERS, OK, SAME, UNKNOWN, Folded, fold, outcomes
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:
@@ -86,12 +86,22 @@ def _conform(visits: pa.Table) -> pa.Table:
     columns = {}
     for field in VISITS:
         kind = pa.timestamp("us") if pa.types.is_timestamp(field.type) else field.type
-        here = visits[field.name].cast(field.type) if field.name in given else None
-        columns[field.name] = pa.nulls(len(visits), kind) if here is None else here.cast(kind)
+        columns[field.name] = pa.nulls(len(visits), kind)
+        if field.name in given:
+            columns[field.name] = _cast(visits[field.name], field).cast(kind)
     table = pa.table(columns)
     if table["url"].null_count:
         raise BadInput("visits: 'url' must be filled in every row. Got a null; drop such rows.")
     return table
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return column.cast(field.type)
+    except pa.ArrowException as error:
+        raise BadInput(
+            f"visits: '{field.name}' must be {field.type}. Got {column.type}: {error}."
+        ) from error
 
 
 def _first_seen(at: pa.ChunkedArray, page: IntArray, n: int, now: Time | None) -> pa.Array:
@@ -179,10 +189,7 @@ def _rewind(
         "SEMI JOIN late USING (page_id)"
     ).to_arrow_table()
     connection.unregister("late")
-    rows, empty = known.rows(late), State.empty(1)
-    for name, column in known.state.columns().items():
-        column[rows] = empty.columns()[name][0]
-    known.forget_copies(rows)
+    known.rewind(late)
     return _sorted_distinct(pa.concat_tables([visits, old], promote_options="default"))
 
 
@@ -193,15 +200,17 @@ def _fold(
     status = values(visits["status"], -1)
     outcome = outcomes(status)
     row = known.rows(values(visits["page_id"]))
-    is_copy = compare.has_content(visits, outcome)
+    is_copy = compare.has_content(visits, outcome, detector)
     differs = compare.differs(connection, visits, row, is_copy, known, detector)
     # What the source says goes first; then the detector; for an older visit whose text is no
     # longer there to compare, what it showed when it came.
     differs = np.where(differs == UNKNOWN, values(visits["was"].cast(pa.int8()), UNKNOWN), differs)
     reported = values(visits["reported"].cast(pa.int8()), UNKNOWN)
-    differs = np.where(reported != UNKNOWN, reported, np.where(status == 304, SAME, differs))
+    reported = np.where((reported == UNKNOWN) & (status == 304), SAME, reported)
+    told = reported != UNKNOWN
+    differs = np.where(told, reported, differs)
     folded = fold(
-        known.state, row, micros(visits["at"]), outcome, differs.astype(np.int8), is_copy,
+        known.state, row, micros(visits["at"]), outcome, differs.astype(np.int8), told, is_copy,
         values(visits["bytes"].cast(pa.float64()), np.nan), values(visits["seconds"], np.nan),
     )  # fmt: skip
     known.keep_copies(visits, row, is_copy)

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from recrawl.protocols import Detector
 
 
-def has_content(visits: pa.Table, outcome: Small) -> BoolArray:
-    """Which visits brought something that can be compared."""
-    brought = pc.or_(pc.is_valid(visits["digest"]), pc.is_valid(visits["text"]))
-    content: BoolArray = values(brought) & (outcome == OK)
-    return content
+def has_content(visits: pa.Table, outcome: Small, detector: Detector) -> BoolArray:
+    """Which visits brought something that the detector can compare."""
+    brought = np.zeros(len(visits), np.bool_)
+    for name in detector.needs:
+        brought |= values(pc.is_valid(visits[name]))
+    return brought & (outcome == OK)
 
 
 def differs(
@@ -60,13 +61,15 @@ def _before(row: IntArray, n_stored: int) -> NDArray[np.int64]:
 
 def stored_copies(connection: Connection, known: Known, needs: list[str]) -> pa.Table:
     """The copies the store holds of these pages, in their order."""
-    kept = {name: known.copy[name] for name in needs if name in known.copy.column_names}
-    if len(kept) < len(needs):
+    held = {name: known.copy[name] for name in needs if name in known.copy.column_names}
+    if len(held) < len(needs):
         connection.register("wanted", pa.table({"page_id": known.page_id}))
         found = connection.sql(_COPIES).to_arrow_table()
         connection.unregister("wanted")
-        kept |= {name: found[name] for name in needs if name not in kept}
-    return pa.table({name: kept[name] for name in needs})
+        held |= {name: found[name] for name in needs if name not in held}
+    # Of a page that is folded anew, the copy is younger than what it would be compared with.
+    rows = pa.array(np.arange(len(known.page_id)), mask=known.rewound)
+    return pa.table({name: held[name] for name in needs}).take(rows)
 
 
 def keep_contents(connection: Connection, visits: pa.Table) -> None:
@@ -88,8 +91,10 @@ DELETE FROM contents USING texts
 WHERE contents.page_id = texts.page_id AND contents.at < texts.at
 """
 _COPIES = """
-SELECT contents.title, contents.text, present.links
+SELECT contents.title, contents.text,
+       CASE WHEN links_at IS NOT NULL THEN coalesce(present.links, []) END AS links
 FROM wanted
+JOIN pages USING (page_id)
 LEFT JOIN contents USING (page_id)
 LEFT JOIN (SELECT page_id, list(target) AS links FROM links SEMI JOIN wanted USING (page_id)
            WHERE last_seen IS NULL GROUP BY page_id) AS present USING (page_id)

@@ -59,13 +59,19 @@ class WriterLock:
 
 
 @contextmanager
-def connect(folder: Path, *, write: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect(
+    folder: Path, *, write: bool = False, name: str = DATABASE
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one operation."""
-    connection = _open(folder, write=write)
+    connection = _open(folder / name, write=write)
     try:
         connection.execute("SET TimeZone = 'UTC'; SET enable_progress_bar = false")
         yield connection
+    except (duckdb.FatalException, duckdb.SerializationException) as error:
+        raise _invalid(folder / DATABASE, error) from error
     except duckdb.Error as error:
+        if "orrupt" in str(error):
+            raise _invalid(folder / DATABASE, error) from error
         raise StoreError(
             f"The store {folder} could not be {'written' if write else 'read'}: {error} "
             "What was acknowledged before is intact."
@@ -75,18 +81,24 @@ def connect(folder: Path, *, write: bool = False) -> Iterator[duckdb.DuckDBPyCon
             connection.close()
 
 
-def _open(folder: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
-    path = folder / DATABASE
+def _invalid(path: Path, error: duckdb.Error) -> StoreInvalid:
+    return StoreInvalid(
+        f"{path} is not a readable store: {error} Nothing was touched. "
+        "If it was damaged, restore it from a copy."
+    )
+
+
+def _open(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
             return duckdb.connect(str(path), read_only=not write)
         except duckdb.Error as error:
-            if "lock" not in str(error):
-                raise StoreInvalid(
-                    f"{path} is not a readable store: {error} Nothing was touched. "
-                    "If it was damaged, restore it from a copy."
-                ) from error
+            if "Could not set lock" not in str(error):
+                raise _invalid(path, error) from error
             if time.monotonic() > deadline:
-                raise StoreBusy(f"The store {folder} stayed busy for {PATIENCE:.0f} s.") from error
+                raise StoreBusy(
+                    f"The store {path.parent} stayed busy for {PATIENCE:.0f} s: {error} "
+                    "Wait for that process to end, or stop it."
+                ) from error
         time.sleep(0.02)

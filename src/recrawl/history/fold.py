@@ -91,26 +91,27 @@ def fold(
     at: Times,
     outcome: Small,
     differs: Small,
+    told: NDArray[np.bool_],
     is_copy: NDArray[np.bool_],
     size: FloatArray,
     seconds: FloatArray,
 ) -> Folded:
     """Fold visits, sorted by page and time, into `state`; `row` is the page's row in it.
 
-    `differs` compares the visit with the copy before it; `is_copy` says that the visit itself can
-    be compared with later.
+    `differs` compares the visit with the copy before it or, where the source itself `told` it,
+    with the last success; `is_copy` says that the visit can be compared with later.
     """
     changed = np.full(len(row), UNKNOWN, np.int8)
     days = np.full(len(row), np.nan)
     flipped = np.zeros(len(row), np.bool_)
     arrays = tuple(state.columns().values())
-    _fold(arrays, row, at, outcome, differs, is_copy, size, seconds, changed, days, flipped)
+    _fold(arrays, row, at, outcome, differs, told, is_copy, size, seconds, changed, days, flipped)
     return Folded(changed, days, flipped)
 
 
 @njit(cache=True)
 def _fold(  # type: ignore[no-untyped-def]
-    arrays, row, at, outcome, differs, is_copy, size, seconds, changed, days, flipped
+    arrays, row, at, outcome, differs, told, is_copy, size, seconds, changed, days, flipped
 ):  # pragma: no cover
     first, last, attempt, change, copy_at, visits, compared, changes = arrays[:8]
     exposure, recent, failures, flips, gone, last_size, last_seconds = arrays[8:]
@@ -131,14 +132,15 @@ def _fold(  # type: ignore[no-untyped-def]
         failures[p] = 0
         if first[p] == NEVER:
             first[p] = at[i]
+        since = last[p] if told[i] else copy_at[p]
         last[p] = at[i]
         if not np.isnan(size[i]):
             last_size[p] = size[i]
         if not np.isnan(seconds[i]):
             last_seconds[p] = seconds[i]
-        if differs[i] != UNKNOWN and copy_at[p] != NEVER:
+        if differs[i] != UNKNOWN and since != NEVER:
             changed[i] = differs[i]
-            days[i] = (at[i] - copy_at[p]) / DAY_US
+            days[i] = (at[i] - since) / DAY_US
             exposure[p] += days[i]
             compared[p] += 1
             recent[p] = (recent[p] << np.uint64(1)) | np.uint64(differs[i])

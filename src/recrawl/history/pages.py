@@ -27,6 +27,7 @@ class Known:
     state: State
     copy: pa.Table  #: digest, digest_of, simhash
     links_at: NDArray[np.int64]
+    rewound: BoolArray  #: to be folded anew from the first visit
 
     def rows(self, page_id: IntArray) -> NDArray[np.int64]:
         """The rows of these pages in `state`."""
@@ -40,11 +41,13 @@ class Known:
         newer = visits.select(self.copy.column_names).take(pa.array(copies))
         self.copy = pa.concat_tables([self.copy.cast(newer.schema), newer]).take(pa.array(source))
 
-    def forget_copies(self, rows: IntArray) -> None:
-        stays = np.ones(len(self.page_id), np.bool_)
-        stays[rows] = False
-        index = pa.array(np.arange(len(stays)), mask=~stays)
-        self.copy = self.copy.take(index)
+    def rewind(self, page_id: IntArray) -> None:
+        """Forget what was folded of some pages."""
+        rows, empty = self.rows(page_id), State.empty(1).columns()
+        for name, column in self.state.columns().items():
+            column[rows] = empty[name][0]
+        self.rewound[rows] = True
+        self.copy = self.copy.take(pa.array(np.arange(len(self.rewound)), mask=self.rewound))
 
 
 def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32], int]:
@@ -114,7 +117,8 @@ def load(connection: Connection, page_id: NDArray[np.int32]) -> Known:
     columns |= {name: values(found[name]) for name in (*COUNTS, "exposure", "recent", "gone")}
     copy = found.select(["digest", "digest_of", "simhash"])
     url = found["url"].combine_chunks()
-    return Known(page_id, url, State(**columns), copy, micros(found["links_at"]))
+    rewound = np.zeros(len(page_id), np.bool_)
+    return Known(page_id, url, State(**columns), copy, micros(found["links_at"]), rewound)
 
 
 def save(connection: Connection, known: Known) -> None:

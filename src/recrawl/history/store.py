@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from recrawl import registry
-from recrawl.errors import BadInput, StoreInvalid, StoreNotFound
+from recrawl.errors import BadInput, StoreError, StoreInvalid, StoreNotFound
 from recrawl.history import append
 from recrawl.history.files import DATABASE, WriterLock, connect
 from recrawl.model import Intervals, Pages
@@ -132,11 +132,16 @@ class Store:
 
 
 def _create(path: Path, detector: str) -> None:
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"No store can be made at {path}: {error.strerror}.") from error
     lock = WriterLock(path)
     lock.acquire()
+    new = path / f"{DATABASE}.new"  # so that a store is there whole or not at all
+    new.unlink(missing_ok=True)
     try:
-        with connect(path, write=True) as connection:
+        with connect(path, write=True, name=new.name) as connection:
             connection.begin()
             connection.execute(files(__package__).joinpath("schema.sql").read_text())
             connection.execute(
@@ -144,6 +149,7 @@ def _create(path: Path, detector: str) -> None:
                 [str(SCHEMA_VERSION), detector],
             )
             connection.commit()
+        new.rename(path / DATABASE)
     finally:
         lock.release()
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recrawl.content import parse
+from recrawl.errors import BadUrl
 from recrawl.ingest.rows import header_micros, micros, status_code, text_key
 from recrawl.model import VISITS
+from recrawl.urls import canonical, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +28,26 @@ def row_of(record: dict[str, Any]) -> Row:
         row |= {"digest": said.digest, "digest_of": said.digest_of}
     if "digest" in row:
         row.setdefault("digest_of", "given")
-    if len(row.get("nofollow") or ()) != len(row.get("links") or ()):
-        row["nofollow"] = None
-    return row
+    return row | _outlinks(row)
+
+
+def _outlinks(row: Row) -> Row:
+    """The links as pages: absolute, canonical, without those that are none or the page itself."""
+    if "links" not in row:
+        return {"nofollow": None}
+    try:
+        found = resolved(row["links"], row["url"])
+    except BadUrl:
+        return {}  # the visit itself will be rejected
+    flags = row.get("nofollow")
+    whole = flags is not None and len(flags) == len(found)
+    pairs = zip(found, flags if whole else [None] * len(found), strict=True)
+    page = canonical(row["url"])
+    kept = [(link, flag) for link, flag in pairs if link not in (None, page)]
+    return {
+        "links": [link for link, _ in kept],
+        "nofollow": [flag for _, flag in kept] if whole else None,
+    }
 
 
 def _text(value: Any) -> str:
@@ -52,8 +71,10 @@ def _unsigned(value: Any) -> int:
 def digest(value: Any) -> int:
     """A whole number as it is, any other text by its hash."""
     text = str(value)
-    if text.isascii() and text.isdigit() and int(text[:21]) < 2**64:
-        return int(text)
+    if len(text) <= 20 and text.isascii() and text.isdigit():
+        number = int(text)
+        if str(number) == text and number < 2**64:
+            return number
     return text_key(text)
 
 

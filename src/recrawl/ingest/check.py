@@ -57,9 +57,11 @@ def _canonical(urls: pa.ChunkedArray, reasons: Column) -> pa.Array:
         except BadUrl as error:
             known.append("")
             why[i] = str(error)
-    index = coded.indices.to_numpy()
-    for i, reason in why.items():
-        reasons[index == i] = reason
+    if why:
+        told = np.full(len(known), "", dtype=object)
+        told[list(why)] = list(why.values())
+        found = told[coded.indices.to_numpy()]
+        reasons[found != ""] = found[found != ""]
     return pa.array(known, pa.string()).take(coded.indices)
 
 

@@ -76,7 +76,7 @@ def _by_column(part: pa.Table) -> pa.Table:
         else:
             columns.append(_column(column, field))
     made = pa.table(columns, schema=VISITS)
-    if made["url"].null_count or (made["nofollow"].null_count < len(made)):
+    if made["url"].null_count or made["links"].null_count < len(made):
         raise pa.ArrowInvalid("needs a look at each row")
     return _with_digests(made)
 

@@ -18,6 +18,7 @@ from ingest_files import EVERY, FORMATS, NOW, cdx, heritrix, jsonl, take, url, w
 
 from recrawl import registry
 from recrawl.errors import BadInput
+from recrawl.urls import resolved
 
 PER_RECORD = 6  # no format loses more than the record at the cut and what shares its line
 
@@ -296,5 +297,8 @@ def test_json_lines_come_back(tmp_path_factory, rows, ascii_only):
     for row, back in zip(rows, run.rows, strict=True):
         when = None if back["at"] is None else back["at"].timestamp()
         assert when == row["at"]
-        for name in set(row) - {"at", "digest_of"}:
+        for name in set(row) - {"at", "digest_of", "links"}:
             assert back[name] == row[name]
+        if row.get("links") is not None:
+            found = resolved(row["links"], row["url"])
+            assert back["links"] == [link for link in found if link not in (None, row["url"])]

@@ -63,7 +63,8 @@ def _schema(block: bytes) -> pa.Schema:
         first: dict[str, Any] = dict(json.loads(block.split(b"\n", 1)[0]))
     except (ValueError, TypeError, RecursionError):
         raise pa.ArrowInvalid("the first line is not an object") from None
-    loose = {name: _loose(first.get(name)) for name in (*own.TIMES, "digest")}
+    loose = {name: _loose(first.get(name)) for name in own.TIMES}
+    loose["digest"] = pa.uint64() if isinstance(first.get("digest"), int) else pa.string()
     kinds = {field.name: field.type for field in VISITS} | {"changed": pa.bool_()} | loose
     return pa.schema(list(kinds.items()))
 

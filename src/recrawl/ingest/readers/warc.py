@@ -154,7 +154,7 @@ def _content(url: str, http: dict[str, str], body: bytes) -> Row:
         "digest": found.digest,
         "digest_of": found.digest_of,
         "title": found.title,
-        "text": found.text,
+        "text": found.text if found.digest_of == "text" else None,
         "links": found.links,
         "nofollow": found.nofollow,
         "bytes": found.bytes,
