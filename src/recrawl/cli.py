@@ -14,15 +14,19 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 import recrawl
 from recrawl import registry, units, urls
 from recrawl.adapters.files import FORMATS, lines
 from recrawl.errors import BadInput, RecrawlError
+from recrawl.ingest import recognise
+from recrawl.policies.objectives import INDICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from recrawl.model import Budget
     from recrawl.planner import Plan
 
 SOME_REJECTED = 3  #: exit status of an ingest that kept everything but some malformed records
@@ -33,7 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False)
+out = Console(highlight=False, width=None if sys.stdout.isatty() else 10_000)  # pipes have no width
 err = Console(stderr=True, highlight=False)
 
 Kind = StrEnum("Kind", list(registry.FOLDERS))  # type: ignore[misc]
@@ -49,8 +53,14 @@ Objective = Annotated[
 BudgetText = Annotated[str, typer.Option(help="Fetches (1000), or a share of the pages (5%).")]
 Now = Annotated[str | None, typer.Option(help="Plan as of this time (ISO 8601) instead of now.")]
 Rules = Annotated[Path | None, typer.Option(help="TOML file with per-pattern rules.")]
-HostCap = Annotated[int | None, typer.Option(min=0, help="Most fetches of one host.")]
-Seed = Annotated[int, typer.Option(help="Draws the order of ties.")]
+HostCap = Annotated[int | None, typer.Option(min=0, max=2**62, help="Most fetches of one host.")]
+HostDelay = Annotated[str, typer.Option(help="Least time between fetches of a host.")]
+Every = Annotated[str, typer.Option(help="Length of a cycle.")]
+Bytes = Annotated[str | None, typer.Option("--bytes", help="Most to download: 20MB.")]
+Duration = Annotated[str | None, typer.Option("--time", help="Most time to fetch: 1h.")]
+Explore = Annotated[str, typer.Option(help="Share for the longest unseen pages.")]
+TieRule = Annotated[Ties, typer.Option(help="Of equal scores: hash, or lowest id.")]
+Seed = Annotated[int, typer.Option(help="Draws the order of ties, and a random policy.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -78,21 +88,27 @@ def ingest(
     ] = None,
 ) -> None:
     """Add the visits of crawl files to a store, which is created if need be."""
-    for name in files:
-        if name != "-" and not Path(name).is_file():
-            raise BadInput(f"FILE must be a file, or - for standard input. Got {name!r}.")
-    sink = rejects.open("w", encoding="utf-8") if rejects else nullcontext()
-    with recrawl.open(store, create=True, detector=detector) as opened, sink as bin_, _bar() as bar:
+    if rejects and any(
+        Path(name).exists() and rejects.samefile(name) for name in files if rejects.exists()
+    ):
+        raise BadInput(f"--rejects must not be one of the files to read. Got {str(rejects)!r}.")
+    recognise(files, format)
+    with (
+        recrawl.open(store, create=True, detector=detector) as opened,
+        rejects.open("w", encoding="utf-8") if rejects else nullcontext() as sink,
+        _bar() as bar,
+    ):
         report = recrawl.ingest(
-            opened, files, now=_clock(None), format=format, rejects=bin_, progress=bar
+            opened, files, now=_clock(None), format=format, rejects=sink, progress=bar
         )
-    err.print(
+    _say(
         f"{report.added:,} visits added, {report.known:,} already known, "
-        f"{report.pages:,} new pages, {report.flips:,} gone or back, {report.rejected:,} rejected."
+        f"{report.pages:,} new pages, {report.flips:,} gone or back, {report.rejected:,} rejected.",
+        err,
     )
     if report.rejected:
         if rejects is None:
-            err.print("Run again with --rejects FILE to see why; nothing is added twice.")
+            _say("Run again with --rejects FILE to see why; nothing is added twice.", err)
         raise typer.Exit(SOME_REJECTED)
 
 
@@ -103,13 +119,13 @@ def plan(
     policy: PolicyName = None,
     objective: Objective = None,
     host_cap: HostCap = None,
-    host_delay: Annotated[str, typer.Option(help="Least time between fetches of a host.")] = "0s",
-    every: Annotated[str, typer.Option(help="Length of a cycle.")] = "1d",
-    size: Annotated[str | None, typer.Option("--bytes", help="Most to download: 20MB.")] = None,
-    duration: Annotated[str | None, typer.Option("--time", help="Most time to fetch: 1h.")] = None,
-    explore: Annotated[str, typer.Option(help="Share for the longest unseen pages.")] = "0%",
+    host_delay: HostDelay = "0s",
+    every: Every = "1d",
+    size: Bytes = None,
+    duration: Duration = None,
+    explore: Explore = "0%",
     rules: Rules = None,
-    ties: Annotated[Ties, typer.Option(help="Of equal scores: hash, or lowest id.")] = Ties.hash,
+    ties: TieRule = Ties.hash,
     seed: Seed = 0,
     now: Now = None,
     format: Annotated[  # noqa: A002
@@ -117,18 +133,9 @@ def plan(
     ] = None,
 ) -> None:
     """Say which pages to fetch next, best first, and why."""
-    spend = replace(
-        units.budget(budget),
-        host_cap=host_cap,
-        host_delay=units.duration(host_delay),
-        every=units.duration(every),
-        bytes=units.size(size) if size else None,
-        seconds=units.duration(duration) if duration else None,
-        explore=units.share(explore),
-    )
     chosen = recrawl.plan(
         recrawl.open(store),
-        spend,
+        _budget(budget, host_cap, host_delay, every, size, duration, explore),
         now=_clock(now),
         policy=_policy(policy, objective),
         rules=recrawl.load_rules(rules) if rules else (),
@@ -150,7 +157,14 @@ def explain(
     budget: BudgetText = "5%",
     policy: PolicyName = None,
     objective: Objective = None,
+    host_cap: HostCap = None,
+    host_delay: HostDelay = "0s",
+    every: Every = "1d",
+    size: Bytes = None,
+    duration: Duration = None,
+    explore: Explore = "0%",
     rules: Rules = None,
+    ties: TieRule = Ties.hash,
     seed: Seed = 0,
     now: Now = None,
 ) -> None:
@@ -162,23 +176,20 @@ def explain(
     told = recrawl.explain(
         opened,
         page,
-        units.budget(budget),
+        _budget(budget, host_cap, host_delay, every, size, duration, explore),
         now=_clock(now),
         policy=_policy(policy, objective),
         rules=recrawl.load_rules(rules) if rules else (),
+        ties=ties.value,
         seed=seed,
     )
-    rows = {
-        "page": told.url,
-        "history": told.history,
-        "rate": f"{told.rate:.3g} changes a day "
-        f"(90 % between {told.rate_low:.2g} and {told.rate_high:.2g})",
-        "a visit now": f"shows a change with probability {told.p_change:.2f}",
-        "score": f"{told.score:.4g}, rank {told.rank:,} of {told.of:,}",
-        "in the plan": told.verdict,
-    }
-    for name, value in rows.items():
-        out.print(f"[bold]{name:<12}[/] {value}", soft_wrap=True)
+    likely = f"90 % between {told.rate_low:.2g} and {told.rate_high:.2g}"
+    _say(f"page         {told.url}")
+    _say(f"history      {told.history}")
+    _say(f"rate         {told.rate:.3g} changes a day ({likely})")
+    _say(f"a visit now  shows a change with probability {told.p_change:.2f}")
+    _say(f"score        {told.score:.4g}, rank {told.rank:,} of {told.of:,}")
+    _say(f"in the plan  {told.verdict}")
 
 
 @app.command()
@@ -188,14 +199,10 @@ def info(store: StorePath) -> None:
     span = "none"
     if held.first_visit is not None and held.last_visit is not None:
         span = f"{units.show_time(held.first_visit)} to {units.show_time(held.last_visit)}"
-    rows = {
-        "pages": f"{held.pages:,} on {held.hosts:,} hosts",
-        "visits": f"{held.visits:,}, {span}",
-        "changes": f"{held.changes:,} (detector: {held.detector})",
-        "failing": f"{held.failing:,} pages",
-    }
-    for name, value in rows.items():
-        out.print(f"[bold]{name:<8}[/] {value}", soft_wrap=True)
+    _say(f"pages    {held.pages:,} on {held.hosts:,} hosts")
+    _say(f"visits   {held.visits:,}, {span}")
+    _say(f"changes  {held.changes:,} (detector: {held.detector})")
+    _say(f"failing  {held.failing:,} pages")
 
 
 @app.command()
@@ -214,11 +221,19 @@ def main() -> None:
     try:
         app()
     except RecrawlError as error:
-        err.print(f"[red]recrawl:[/] {error}", soft_wrap=True, markup=True)
+        _say(f"recrawl: {error}", err)
         sys.exit(1)
     except BrokenPipeError:  # the reader of our output went away
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a disk or a path that will not do
+        _say(f"recrawl: {error.filename or 'output'}: {error.strerror}.", err)
+        sys.exit(1)
+
+
+def _say(text: str, where: Console = out) -> None:
+    """Print data as it is: no markup, no wrapping."""
+    where.print(text, markup=False, soft_wrap=True)
 
 
 def _show(chosen: Plan, top: int = 20) -> None:
@@ -226,9 +241,8 @@ def _show(chosen: Plan, top: int = 20) -> None:
     table.add_column("page", overflow="fold")
     table.add_column("reason")
     for record in chosen.head(top).records():
-        table.add_row(
-            str(record["rank"]), f"{record['p_change']:.2f}", record["url"], record["reason"]
-        )
+        cells = (str(record["rank"]), f"{record['p_change']:.2f}", record["url"], record["reason"])
+        table.add_row(*map(Text, cells))
     out.print(table)
     if len(chosen) > top:
         out.print(f"… and {len(chosen) - top:,} more; --format jsonl or urls prints them all.")
@@ -240,7 +254,29 @@ def _policy(policy: str | None, objective: str | None) -> str:
             f"Give --policy or --objective, not both. Got {policy!r} and {objective!r}; "
             "an objective is pursued by the policy of the same name."
         )
+    if objective is not None and objective not in INDICES:
+        raise BadInput(f"No objective called {objective!r}. Known: {', '.join(INDICES)}.")
     return policy or objective or recrawl.DEFAULT_POLICY
+
+
+def _budget(
+    budget: str,
+    host_cap: int | None,
+    host_delay: str,
+    every: str,
+    size: str | None,
+    duration: str | None,
+    explore: str,
+) -> Budget:
+    return replace(
+        units.budget(budget),
+        host_cap=host_cap,
+        host_delay=units.duration(host_delay),
+        every=units.duration(every),
+        bytes=units.size(size) if size else None,
+        seconds=units.duration(duration) if duration else None,
+        explore=units.share(explore),
+    )
 
 
 def _clock(now: str | None) -> float:

@@ -4,7 +4,6 @@ RecrawlError
 ├── BadInput          a value breaks a rule; the message names parameter, rule, value and remedy
 │   ├── BadUrl        text that is not an http(s) URL
 │   └── UnknownPart   no policy, rate, detector or reader has that name
-├── MissingExtra      an optional dependency is not installed; names the extra to install
 └── StoreError        the history could not be read or written; nothing was changed
     ├── StoreNotFound no store in that folder
     ├── StoreBusy     another process is writing; names it
@@ -28,10 +27,6 @@ class BadUrl(BadInput):
 
 class UnknownPart(BadInput):
     """No part has that name."""
-
-
-class MissingExtra(RecrawlError, ImportError):
-    """An optional dependency is not installed."""
 
 
 class StoreError(RecrawlError):

@@ -22,6 +22,8 @@ FOLDERS = {
 @cache
 def parts(kind: str) -> dict[str, type[Any]]:
     """Every part of a kind by name, sorted."""
+    if kind not in FOLDERS:
+        raise UnknownPart(f"No kind of part called {kind!r}. Known: {', '.join(FOLDERS)}.")
     package = import_module(FOLDERS[kind])
     found: dict[str, type[Any]] = {}
     for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):

@@ -58,6 +58,8 @@ def show_time(at: Time) -> str:
     """A time as ISO 8601 to the second, "never" where there is none."""
     if at != at:  # NaN
         return "never"
+    if not 0 <= at < 253_402_300_800:
+        return "after the year 9999"
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

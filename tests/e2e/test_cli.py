@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -24,7 +23,6 @@ def recrawl(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[
     with (
         mock.patch.object(sys, "argv", words),
         mock.patch.object(sys, "stdin", TextIOWrapper(BytesIO(stdin.encode()))),
-        mock.patch.dict(os.environ, COLUMNS="200"),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
@@ -122,6 +120,13 @@ def test_every_policy_plans(path):
         (["plan", "{path}", "--explore", "5"], "from 0% to 100%"),
         (["plan", "{path}", "--budget", "-3"], "try 200 or 2%"),
         (["plan", "{path}", "--now", "yesterday"], "ISO 8601"),
+        (["plan", "{path}", "--now", "2026-01-09"], "not before the last visit"),
+        (["plan", "{path}", "--budget", "inf"], "try 200 or 2%"),
+        (["plan", "{path}", "--objective", "oldest"], "No objective"),
+        (["plan", "{path}", "--bytes", "1MB"], "limit the fetches instead"),
+        (["plan", "{path}", "--bytes", "1 parsec"], "500kB"),
+        (["info", "{path}/history.duckdb"], "no store"),
+        (["ingest", "{path}/history.duckdb", "-"], "store"),
         (["plan", "{path}", "--policy", "tx", "--objective", "age"], "not both"),
         (["plan", "{path}", "--rules", "/nonexistent"], "cannot be read"),
         (["plan", "/nonexistent"], "recrawl ingest"),
@@ -135,6 +140,46 @@ def test_errors_are_one_line_with_a_remedy(path, arguments, says):
     assert done.returncode == 1
     assert says in done.stderr.replace("\n", " ")
     assert "Traceback" not in done.stderr
+
+
+def test_data_is_never_taken_for_markup(tmp_path):
+    log = '{"url": "https://a.example/p?a[/foo][red]", "at": "2026-01-05"}\n'
+    assert recrawl("ingest", tmp_path / "s", "-", stdin=log).returncode == 0
+    table = recrawl("plan", tmp_path / "s", "--format", "table", "--now", NOW, "--budget", "1")
+    told = recrawl("explain", tmp_path / "s", "https://a.example/p?a[/foo][red]", "--now", NOW)
+    assert "p?a[/foo][red]" in table.stdout
+    assert "p?a[/foo][red]" in told.stdout
+
+
+def test_rejects_may_not_be_an_input_nor_a_refused_run_make_a_store(tmp_path, log):
+    source = tmp_path / "log.jsonl"
+    source.write_text(log)
+    assert recrawl("ingest", tmp_path / "s", source, "--rejects", source).returncode == 1
+    assert source.read_text() == log
+    (tmp_path / "noise").write_bytes(bytes(range(256)) * 9)
+    assert recrawl("ingest", tmp_path / "s", tmp_path / "noise").returncode == 1
+    assert not (tmp_path / "s").exists()
+
+
+def test_seed_draws_a_random_policy(path):
+    plans = {
+        recrawl(
+            "plan",
+            path,
+            "--policy",
+            "random",
+            "--seed",
+            i,
+            "--budget",
+            3,
+            "--now",
+            NOW,
+            "--format",
+            "urls",
+        ).stdout
+        for i in range(5)
+    }
+    assert len(plans) == 5
 
 
 def test_output_is_plain_in_a_pipe_and_a_closed_pipe_is_no_error(path):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recrawl.chance import drawn
 from recrawl.checks import sample_pages
+from recrawl.errors import BadInput
 from recrawl.model import Budget
-from recrawl.planner.choose import tie_order
 from recrawl.planner.plan import Plan, plan
 from recrawl.planner.rules import Rule
 
@@ -94,7 +96,7 @@ def test_best_first_ties_by_the_seeded_order_whatever_the_row_order(rows, fetche
     past = Past(hosts)
     budget = Budget(fetches=fetches, host_cap=cap)
     chosen = ids(plan(past, budget, now=NOW, policy=Given(score), seed=seed))
-    ties = tie_order(past.pages().key, seed)
+    ties = drawn(past.pages().key, seed)
     assert chosen == sorted(chosen, key=lambda i: (-score[i], ties[i]))
     shuffle = np.random.default_rng(seed).permutation(len(rows))
     past._pages = past._pages.take(shuffle)
@@ -107,6 +109,7 @@ def test_best_first_ties_by_the_seeded_order_whatever_the_row_order(rows, fetche
     limit=st.sampled_from([0.0, 3.0, 7.0]),
 )
 def test_byte_budget_is_never_exceeded_and_takes_what_fits(size, limit):
+    size = [2.0, *size]
     past = Past([0] * len(size), bytes=np.array(size))
     score = np.arange(len(size), 0, -1.0)
     chosen = ids(plan(past, Budget(bytes=limit), now=NOW, policy=Given(score)))
@@ -131,6 +134,25 @@ def test_exploration_takes_its_share_from_the_oldest(n, explore, fetches):
     share = int(explore * min(fetches, n))
     assert len(chosen) == min(fetches, n)
     assert set(np.argsort(seen)[:share]) <= set(ids(chosen))
+
+
+def test_a_budget_that_cannot_be_meant_is_refused():
+    for budget in (
+        Budget(bytes=5.0),
+        Budget(share=1.5),
+        Budget(fetches=-1),
+        Budget(fetches=1, share=0.1),
+    ):
+        past = Past([0], bytes=np.array([np.nan]))
+        with pytest.raises(BadInput, match="Budget"):
+            plan(past, budget, now=NOW, policy=Given([1.0]))
+
+
+def test_a_plan_cannot_be_made_for_a_time_before_the_last_visit():
+    past = Past([0], last_attempt=np.array([NOW]))
+    for now in (NOW - 1, np.nan, np.inf):
+        with pytest.raises(BadInput, match="now must be"):
+            plan(past, 1, now=now, policy=Given([1.0]))
 
 
 def test_ties_by_id_are_the_lowest_ids():

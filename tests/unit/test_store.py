@@ -109,6 +109,26 @@ def test_late_visit_rewrites_what_its_neighbours_showed(store, visits):
     assert store.pages().first_visit[0] == START
 
 
+def test_what_the_source_tells_counts_from_its_last_visit(store, visits):
+    store.append(
+        visits((A, 0, None), (A, 1, None, {"reported": False}), (A, 3, None, {"reported": True}))
+    )
+    pages = store.pages()
+    assert (pages.n_compared[0], pages.n_changes[0], pages.exposure[0]) == (2, 1, 3.0)
+
+
+def test_late_visit_of_another_kind_of_digest_leaves_unknown_what_it_splits(store, visits):
+    store.append(visits((A, 0, 1), (A, 4, 2)))
+    store.append(visits((A, 2, 7, {"digest_of": "bytes"})))
+    assert changed(store) == [None, None, None]
+
+
+def test_impossible_times_and_statuses_are_refused(store, visits):
+    for row in ((A, 3_000_000, 1), (A, -30_000, 1), (A, 0, 1, {"status": -7})):
+        with pytest.raises(BadInput, match="must be from"):
+            store.append(visits(row))
+
+
 def test_new_links_are_those_absent_from_the_copy_before(store, visits):
     one, two, out = f"{A}1", f"{A}2", "https://other.example/"
     store.append(visits((A, 0, 1, {"links": [one, out]}), (A, 1, 2, {"links": [one, two, one]})))
@@ -203,10 +223,13 @@ def test_missing_damaged_foreign_and_newer_stores(tmp_path, visits):
     path = tmp_path / "damaged"
     with Store.open(path, create=True):
         pass
-    for damage in (b"", b"garbage", (path / "history.duckdb").read_bytes()[:5000]):
+    sound = (path / "history.duckdb").read_bytes()
+    flipped = [
+        bytes(b ^ (255 * (at <= i < at + 64)) for i, b in enumerate(sound))
+        for at in (20, 4096, 8192)
+    ]
+    for damage in (b"", b"garbage", sound[:5000], *flipped):
         (path / "history.duckdb").write_bytes(damage)
-        if not damage:
-            continue
         with pytest.raises(StoreInvalid, match="Nothing was touched"):
             Store.open(path)
         assert (path / "history.duckdb").read_bytes() == damage
@@ -263,5 +286,5 @@ def test_disk_full_is_an_error_and_earlier_data_stays(store, visits):
 
 
 def test_sql_errors_are_store_errors(store):
-    with pytest.raises(StoreError, match="intact"):
+    with pytest.raises(StoreError, match="could not be read"):
         store.query("SELECT nothing FROM nowhere")

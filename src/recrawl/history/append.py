@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 #: What `visits` keeps as it comes, besides page and time.
 KEPT = ["status", "reported", "digest", "digest_of", "simhash", "bytes", "seconds", "etag"]
 KEPT += ["last_modified"]
+LAST = 253_402_300_799_999_999  #: the last microsecond of the year 9999
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,14 @@ def _conform(visits: pa.Table) -> pa.Table:
     table = pa.table(columns)
     if table["url"].null_count:
         raise BadInput("visits: 'url' must be filled in every row. Got a null; drop such rows.")
+    for name, least, most in (("at", 0, LAST), ("status", 0, 999)):
+        found = pc.min_max(table[name].cast(pa.int64())).as_py()
+        if found["min"] is not None and not least <= found["min"] <= found["max"] <= most:
+            rule = "from 1970 to 9999" if name == "at" else "from 0 to 999"
+            raise BadInput(
+                f"visits: '{name}' must be {rule}. Got {found['min']} to {found['max']}; "
+                "drop such rows."
+            )
     return table
 
 
@@ -106,10 +115,10 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
 
 def _first_seen(at: pa.ChunkedArray, page: IntArray, n: int, now: Time | None) -> pa.Array:
     """The first visit of each page, or `now` where it was only seen."""
-    if at.null_count and now is None:
+    if at.null_count and not (now is not None and 0 <= now < LAST / 1e6):
         raise BadInput(
             "visits: a row without 'at' says that a page was seen, not visited; "
-            "append needs `now` to say when. Got now=None; pass the time."
+            f"append needs `now` to say when. Got now={now!r}; pass the time."
         )
     seen = int((now or 0.0) * 1e6)
     when = values(at.cast(pa.int64()), seen)
@@ -204,7 +213,9 @@ def _fold(
     differs = compare.differs(connection, visits, row, is_copy, known, detector)
     # What the source says goes first; then the detector; for an older visit whose text is no
     # longer there to compare, what it showed when it came.
-    differs = np.where(differs == UNKNOWN, values(visits["was"].cast(pa.int8()), UNKNOWN), differs)
+    if not set(detector.needs) <= set(KEPT):
+        was = values(visits["was"].cast(pa.int8()), UNKNOWN)
+        differs = np.where(differs == UNKNOWN, was, differs)
     reported = values(visits["reported"].cast(pa.int8()), UNKNOWN)
     reported = np.where((reported == UNKNOWN) & (status == 304), SAME, reported)
     told = reported != UNKNOWN

@@ -25,7 +25,8 @@ def has_content(visits: pa.Table, outcome: Small, detector: Detector) -> BoolArr
     brought = np.zeros(len(visits), np.bool_)
     for name in detector.needs:
         brought |= values(pc.is_valid(visits[name]))
-    return brought & (outcome == OK)
+    brought &= outcome == OK
+    return brought
 
 
 def differs(

@@ -37,7 +37,10 @@ class WriterLock:
     def acquire(self) -> None:
         if self._held is not None and self._held.alive:
             return
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be opened: {error.strerror}.") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -72,10 +75,8 @@ def connect(
     except duckdb.Error as error:
         if "orrupt" in str(error):
             raise _invalid(folder / DATABASE, error) from error
-        raise StoreError(
-            f"The store {folder} could not be {'written' if write else 'read'}: {error} "
-            "What was acknowledged before is intact."
-        ) from error
+        did = "written; what was acknowledged before is intact" if write else "read"
+        raise StoreError(f"The store {folder} could not be {did}: {error}") from error
     finally:
         with suppress(duckdb.Error):
             connection.close()

@@ -60,7 +60,7 @@ def _snapshots(connection: Connection, visits: pa.Table, known: Known, visit: In
 _SNAPSHOT = """
 CREATE TEMP TABLE snapshot AS
 SELECT page_id, visit, "at", links, nofollow, links_at > -9223372036854775808 AS has_copy,
-       make_timestamp(greatest(links_at, 0)) AS copy_at,
+       CASE WHEN has_copy THEN make_timestamp(links_at) END AS copy_at,
        url[: 8 + instr(url[9:], '/')] AS origin, -- "https://host/": a prefix of internal targets
        row_number() OVER (PARTITION BY page_id ORDER BY "at") AS number,
        count(*) OVER (PARTITION BY page_id) AS last
@@ -76,6 +76,7 @@ SELECT DISTINCT ON (page_id, number, target) * FROM (
     SELECT page_id, 0, copy_at, target, nofollow
     FROM links JOIN (SELECT DISTINCT page_id, copy_at FROM snapshot) USING (page_id)
     WHERE last_seen IS NULL)
+WHERE target IS NOT NULL
 """
 # One row for each unbroken run of snapshots that a link was on.
 _RUN = """

@@ -165,6 +165,8 @@ def _meta(path: Path) -> dict[str, str]:
             f"{path / DATABASE} is a DuckDB file but not a recrawl store. Nothing was touched; "
             "give another folder."
         )
+    if not version.isdigit() or "detector" not in meta:
+        raise StoreInvalid(f"The table meta of {path / DATABASE} is damaged. Nothing was touched.")
     if int(version) > SCHEMA_VERSION:
         raise StoreInvalid(
             f"The store {path} has schema {version}; this recrawl reads up to {SCHEMA_VERSION}. "

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
 from recrawl import registry
+from recrawl.errors import BadInput
 from recrawl.ingest.sniff import reader_of
 from recrawl.ingest.source import FileSource
 from recrawl.ingest.stream import opened
@@ -83,14 +84,22 @@ def ingest(
     anything is stored.
     """
     paths = [str(file) for file in files]
-    chosen: Reader | None = registry.make("reader", format) if format else None
-    for path in paths:
-        if path != "-" and not Path(path).is_fifo():  # a pipe can be read once only
-            with opened(path) as stream:
-                _ = chosen or reader_of(stream, path)
+    chosen = recognise(paths, format)
     count = _counter(paths, progress)
     done = [_one(store, FileSource(path, now, rejects), chosen, count) for path in paths]
     return _total(done)
+
+
+def recognise(files: Iterable[str | Path], format: str | None = None) -> Reader | None:  # noqa: A002
+    """Refuse files that cannot be read or are of no known format; the reader named, if any."""
+    chosen: Reader | None = registry.make("reader", format) if format else None
+    for path in map(str, files):
+        if path != "-" and (Path(path).is_dir() or not Path(path).exists()):
+            raise BadInput(f"FILE must be a file, or - for standard input. Got {path!r}.")
+        if chosen is None and Path(path).is_file():  # a pipe can be opened once only
+            with opened(path) as stream:
+                reader_of(stream, path)
+    return chosen
 
 
 def _one(

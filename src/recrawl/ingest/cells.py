@@ -41,7 +41,7 @@ def _outlinks(row: Row) -> Row:
         return {}  # the visit itself will be rejected
     flags = row.get("nofollow")
     whole = flags is not None and len(flags) == len(found)
-    pairs = zip(found, flags if whole else [None] * len(found), strict=True)
+    pairs = zip(found, flags if flags is not None and whole else found, strict=True)
     page = canonical(row["url"])
     kept = [(link, flag) for link, flag in pairs if link not in (None, page)]
     return {

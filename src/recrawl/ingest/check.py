@@ -22,7 +22,9 @@ def checked(visits: pa.Table, now: Time) -> tuple[pa.Table, dict[int, str]]:
     _judge_times(visits["at"], now, reasons)
     _judge_status(visits["status"], reasons)
     urls = _canonical(visits["url"], reasons)
-    kept = _sane_modified(visits.set_column(0, VISITS.field("url"), urls), now)
+    kept = visits.set_column(0, VISITS.field("url"), urls)
+    kept = _without(kept, "last_modified", 0, int((now + DAY) * 1e6))
+    kept = _without(_without(kept, "bytes", 0, 2**63 - 1), "seconds", 0.0, 1e9)
     bad = np.flatnonzero(reasons != "")
     if len(bad):
         kept = kept.filter(pa.array(reasons == ""))
@@ -65,12 +67,12 @@ def _canonical(urls: pa.ChunkedArray, reasons: Column) -> pa.Array:
     return pa.array(known, pa.string()).take(coded.indices)
 
 
-def _sane_modified(visits: pa.Table, now: Time) -> pa.Table:
-    """Servers lie about Last-Modified: a time that cannot be is no reason to lose the visit."""
-    column = visits["last_modified"]
+def _without(visits: pa.Table, name: str, least: float, most: float) -> pa.Table:
+    """Without values that cannot be; a server's lie is no reason to lose the visit."""
+    column = visits[name]
     if column.null_count == len(column):
         return visits
-    times = column.cast(pa.int64())
-    sane = pc.and_(pc.greater_equal(times, 0), pc.less_equal(times, int((now + DAY) * 1e6)))
+    number = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
+    sane = pc.and_(pc.greater_equal(number, least), pc.less_equal(number, most))
     kept = pc.if_else(sane, column, pa.scalar(None, column.type))
-    return visits.set_column(VISITS.get_field_index("last_modified"), "last_modified", kept)
+    return visits.set_column(VISITS.get_field_index(name), name, kept)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from recrawl.errors import BadInput
 from recrawl.ingest.cells import digest, row_of
 from recrawl.ingest.lines import MALFORMED, reason
-from recrawl.ingest.rows import table
+from recrawl.ingest.rows import EARLIEST, table
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:
@@ -101,9 +101,13 @@ def _is_large(kind: pa.DataType) -> bool:
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind, utc = column.type, pa.timestamp("us", tz="UTC")
     if pa.types.is_temporal(kind):
-        return column.cast(pa.timestamp("us", tz=getattr(kind, "tz", None)), safe=False).cast(utc)
+        whole = pa.timestamp("us", tz=getattr(kind, "tz", None))
+        finer = getattr(kind, "unit", None) == "ns"  # which may be rounded; nothing may wrap
+        return column.cast(whole, safe=not finer).cast(utc)
     if pa.types.is_string(kind) or _is_large(kind):
         return _times_in_text(column, utc)
+    if pa.types.is_boolean(kind):
+        raise pa.ArrowInvalid("not a time")
     seconds = column.cast(pa.float64())
     seconds = pc.if_else(pc.greater(pc.abs(seconds), 1e11), pc.divide(seconds, 1e3), seconds)
     if not (pc.max(pc.abs(seconds)).as_py() or 0.0) < 1e12:
@@ -117,15 +121,21 @@ def _times_in_text(column: pa.ChunkedArray, utc: pa.DataType) -> pa.ChunkedArray
             return column.cast(kind).cast(utc)
         except pa.ArrowInvalid:
             continue
-    return _times(column.cast(pa.float64()))
+    numbers = column.cast(pa.float64())
+    if (pc.min(pc.abs(numbers)).as_py() or 0.0) < EARLIEST:
+        raise pa.ArrowInvalid("needs a look at each row")
+    return _times(numbers)
 
 
 def _digests(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
-        return column.cast(pa.uint64())
+        numbers = column.cast(pa.uint64())
+        if pa.types.is_integer(column.type) or numbers.cast(column.type).equals(column):
+            return numbers
     except pa.ArrowInvalid:
-        made = [None if v is None else digest(v) for v in column.to_pylist()]
-        return pa.chunked_array([pa.array(made, pa.uint64())])
+        pass
+    made = [None if v is None else digest(v) for v in column.to_pylist()]
+    return pa.chunked_array([pa.array(made, pa.uint64())])
 
 
 def _with_digests(made: pa.Table) -> pa.Table:

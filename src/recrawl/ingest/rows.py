@@ -25,6 +25,8 @@ _SMALL = 5_000  # rows turned into columns at once: Python objects take many tim
 _LIGHT = 1 << 20  # and about the most text, while it still is in the processor's cache
 
 _MOST = 1 << 62
+EARLIEST = 1e8  #: seconds; fewer, written as text, may as well be a year or a date
+
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d*)?([eE][-+]?\d+)?\s*")
 _JAVA = re.compile(r"\w{3} (\w{3}) (\d\d) (\d\d:\d\d:\d\d) (\S+) (\d{4})")
 
@@ -98,6 +100,8 @@ def micros(value: Any) -> int | None:
         if not _NUMBER.fullmatch(value):
             return _iso(value)
         value = float(value)
+        if abs(value) < EARLIEST:
+            raise ValueError(f"Not clear whether a date or epoch seconds: {value:.0f}.")
     if isinstance(value, datetime):
         return _instant(value)
     if isinstance(value, date):

@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray
 
 
-def tie_order(key: KeyArray, seed: int) -> NDArray[np.uint64]:
-    """A fixed pseudo-random number for each page; of equal scores the lower goes first."""
-    with np.errstate(over="ignore"):
-        x = key + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
 @dataclass
 class Allowance:
     """What is left to spend while pages are taken."""

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl import registry, units
+from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.model import DAY, Budget
-from recrawl.planner.plan import DEFAULT_POLICY, contest, due, p_change, past
+from recrawl.model import DAY
+from recrawl.planner.plan import DEFAULT_POLICY, SCORED, contest, due, p_change, told
+from recrawl.rates.smoothed import quantiles, smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recrawl.model import Time
+    from recrawl.model import Budget, Time
     from recrawl.planner.plan import Contest
     from recrawl.planner.rules import Rule
     from recrawl.protocols import History, Policy
@@ -48,34 +49,30 @@ def explain(
     now: Time,
     policy: str | Policy = DEFAULT_POLICY,
     rules: Sequence[Rule] = (),
+    ties: str = "hash",
     seed: int = 0,
 ) -> Explanation:
     """Explain one page against the plan for this budget."""
-    judge = registry.make("policy", policy) if isinstance(policy, str) else policy
-    spend = budget if isinstance(budget, Budget) else units.budget(budget)
-    pages = history.pages()
-    found = np.flatnonzero(pages.page_id == page_id)
+    game = contest(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
+    found = np.flatnonzero(game.pages.page_id == page_id)
     if not found.size:
         raise BadInput(f"page_id must be that of a known page. Got {page_id!r}.")
-    row = int(found[0])
-    judge.learn(history, now)
-    game = contest(pages, judge, spend, now, rules=rules, seed=seed)
-    one = pages.take(found)
-    gamma = registry.make("rate", "gamma")
-    low, high = gamma.quantiles(pages, (0.05, 0.95))[row]
-    picked = bool(np.isin(row, game.choose()[0]))
+    one, row = game.pages.take(found), int(found[0])
+    rows, why = game.choose()
+    picked = bool(np.isin(row, rows))
+    low, high = quantiles(one, (0.05, 0.95))[0]
     return Explanation(
         url=one.urls()[0],
-        history=past(pages, row, float(one.days_since_visit(now)[0])),
-        rate=float(gamma.rate(pages)[row]),
+        history=told(one, 0, float(one.days_since_visit(now)[0])),
+        rate=float(smoothed(one)[0]),
         rate_low=float(low),
         rate_high=float(high),
         p_change=float(p_change(one, now)[0]),
         score=float(game.score[row]),
         rank=_rank(game, row),
-        of=len(pages),
+        of=len(game.pages),
         picked=picked,
-        verdict="It is in the plan." if picked else _verdict(game, row, judge),
+        verdict="It is in the plan." if picked else _verdict(game, row, rows[why == SCORED]),
     )
 
 
@@ -85,24 +82,32 @@ def _rank(game: Contest, row: int) -> int:
     return int(ahead.sum()) + 1
 
 
-def _verdict(game: Contest, row: int, judge: Policy) -> str:
+def _verdict(game: Contest, row: int, winners: np.ndarray) -> str:
+    """Why the page is not in the plan; `winners` are the rows that are there for their score."""
     if game.ruled.never[row]:
         return "A rule says never; remove the rule to have it picked."
     if not game.eligible[row]:
         when = units.show_time(float(due(game.pages, game.ruled)[row]))
-        why = "it keeps failing" if game.pages.failures[row] else "a rule sets its least interval"
+        why = "its visits fail" if game.pages.failures[row] else "a rule sets its least interval"
         return f"Not before {when}, because {why}."
-    rows, _ = game.choose()
-    if len(rows) == 0:
-        return "The budget allows no fetch at all; raise it."
-    if game.budget.host_cap is not None and _rank(game, row) <= game.fetches:
-        return "Better pages of its host use up the host's cap; raise the cap."
-    needed = float(np.nanmin(game.score[rows]))
-    return f"{_wait(game, row, judge, needed)} Or with a budget of {_rank(game, row):,} fetches."
+    if not winners.size:
+        return "The budget leaves nothing for scored pages; raise it."
+    if game.budget.bytes is not None or game.budget.seconds is not None:
+        return "Better pages use up the bytes or the time, or it does not fit into the rest."
+    rivals = winners[game.pages.host[winners] == game.pages.host[row]]
+    capped = game.score[row] > game.score[winners].min() or len(winners) < game.fetches
+    if capped and not rivals.size:
+        return "Its host's cap or delay allows no visit; raise it."
+    needed = float(game.score[rivals if capped else winners].min())
+    wait = _wait(game, row, needed)
+    if capped:
+        return f"Better pages of its host use up the host's cap. {wait}"
+    caps = game.budget.host_cap is not None or game.budget.host_delay > 0
+    return wait if caps else f"{wait} Or with a budget of {_rank(game, row):,} fetches."
 
 
-def _wait(game: Contest, row: int, judge: Policy, needed: float) -> str:
-    """How long it would have to stay unseen, the others standing still."""
+def _wait(game: Contest, row: int, needed: float) -> str:
+    """How long it would have to stay unseen."""
 
     def score(days: float) -> float:
         last = game.pages.last_visit.copy()
@@ -110,7 +115,7 @@ def _wait(game: Contest, row: int, judge: Policy, needed: float) -> str:
         last[row] -= days * DAY
         seen[row] -= days * DAY
         older = replace(game.pages, last_visit=last, first_seen=seen)
-        return float(judge.score(older, game.now)[row] * game.ruled.weight[row])
+        return float(game.policy.score(older, game.now)[row] * game.ruled.weight[row])
 
     if not score(FAR) > needed:
         return "Waiting alone would not do it under this policy: it must be seen to change."
@@ -118,4 +123,6 @@ def _wait(game: Contest, row: int, judge: Policy, needed: float) -> str:
     while high - low > max(0.01, 0.001 * high):
         middle = (low + high) / 2
         low, high = (low, middle) if score(middle) > needed else (middle, high)
-    return f"It would be picked after another {units.show_days(high)} unseen."
+    return (
+        f"It would be picked after another {units.show_days(high)} unseen, all else standing still."
+    )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recrawl import registry, units
+from recrawl.chance import drawn
 from recrawl.errors import BadInput
 from recrawl.forecast import from_rate
 from recrawl.model import DAY, Budget
-from recrawl.planner.choose import Allowance, tie_order
+from recrawl.planner.choose import Allowance
 from recrawl.planner.rules import Rule, Ruled, apply
+from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
     from recrawl.protocols import History, Policy
 
 DEFAULT_POLICY = "poisson"  #: because it never starves a page
-SCORED, EXPLORED, OVERDUE, PINNED = range(4)  #: why a page is in a plan
-WHY = ("", "explored: unseen for longest; ", "overdue by rule; ", "pinned; ")
+PINNED, OVERDUE, SCORED, EXPLORED = range(4)  #: why a page is in a plan, in their order there
+WHY = ("pinned; ", "overdue by rule; ", "", "explored: unseen for longest; ")
 RETRY_FIRST, RETRY_LAST = 3600.0, 30 * DAY  #: back-off of a failing page: doubles in between
 
 
@@ -35,7 +38,7 @@ class Plan:
     pages: Pages
     score: FloatArray
     p_change: FloatArray
-    why: NDArray[np.int8]  #: SCORED, EXPLORED, OVERDUE or PINNED
+    why: NDArray[np.int8]  #: PINNED, OVERDUE, SCORED or EXPLORED
     now: Time
 
     def __len__(self) -> int:
@@ -62,15 +65,17 @@ class Plan:
                 "score": float(self.score[i]),
                 "p_change": float(self.p_change[i]),
                 "last_visit": None if np.isnan(last) else units.show_time(last),
-                "reason": WHY[self.why[i]] + past(self.pages, i, float(days[i])),
+                "reason": WHY[self.why[i]] + told(self.pages, i, float(days[i])),
             }
 
 
-def past(pages: Pages, row: int, days: float) -> str:
+def told(pages: Pages, row: int, days: float) -> str:
     """What the history of one page says, in words."""
     n, x = int(pages.n_compared[row]), int(pages.n_changes[row])
     if np.isnan(pages.last_visit[row]):
-        return f"never visited; known for {units.show_days(days)}"
+        tried = int(pages.n_visits[row])
+        so_far = f"failed {tried} times" if tried else "never visited"
+        return f"{so_far}; known for {units.show_days(days)}"
     if n == 0:
         return f"never compared; seen {units.show_days(days)} ago"
     seen = f"changed {x} of {n} times" if x else f"unchanged {n} times"
@@ -80,9 +85,10 @@ def past(pages: Pages, row: int, days: float) -> str:
 
 @dataclass(frozen=True)
 class Contest:
-    """Everything a choice depends on; `explain` looks into it."""
+    """All that a choice depends on; `explain` looks into it."""
 
     pages: Pages
+    policy: Policy
     score: FloatArray
     ties: KeyArray
     ruled: Ruled
@@ -92,17 +98,17 @@ class Contest:
     now: Time
 
     def choose(self) -> tuple[IntArray, NDArray[np.int8]]:
-        """The winning rows, and why each."""
+        """The winning rows, best first within each reason, and the reasons."""
         allowance = _allowance(self.pages, self.budget)
         rows = np.flatnonzero(self.eligible)
-        oldest = self.pages.days_since_visit(self.now)
-        overdue = rows[oldest[rows] * DAY >= self.ruled.max_interval[rows]]
+        days = self.pages.days_since_visit(self.now)
+        overdue = rows[days[rows] * DAY >= self.ruled.max_interval[rows]]
         explored = int(self.budget.explore * self.fetches)
         stages = (
             (PINNED, rows[self.ruled.pin[rows]], self.score, self.fetches),
             (OVERDUE, overdue, self.score, self.fetches),
-            (EXPLORED, rows, oldest, explored),
-            (SCORED, rows, self.score, self.fetches),
+            (SCORED, rows, self.score, self.fetches - explored),
+            (EXPLORED, rows, days, self.fetches),
         )
         chosen, why, left = [], [], self.fetches
         for reason, candidates, worth, quota in stages:
@@ -110,30 +116,39 @@ class Contest:
             chosen.append(taken)
             why.append(np.full(len(taken), reason, np.int8))
             left -= len(taken)
+            if reason == SCORED and not explored:
+                break
         return np.concatenate(chosen), np.concatenate(why)
 
 
 def contest(
-    pages: Pages,
-    policy: Policy,
-    budget: Budget,
-    now: Time,
+    history: History,
+    budget: Budget | str | int,
     *,
+    now: Time,
+    policy: str | Policy = DEFAULT_POLICY,
     rules: Sequence[Rule] = (),
     ties: str = "hash",
     seed: int = 0,
 ) -> Contest:
-    """Score the pages and apply the rules."""
+    """Score the pages of a history and apply the rules."""
+    if ties not in ("hash", "id"):
+        raise BadInput(f"ties must be 'hash' or 'id'. Got {ties!r}.")
+    scorer = _policy(policy, seed) if isinstance(policy, str) else policy
+    spend = budget if isinstance(budget, Budget) else units.budget(budget)
+    pages = history.pages()
+    _check_now(pages, now)
+    scorer.learn(history, now)
     ruled = apply(rules, pages)
-    order = tie_order(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64)
     return Contest(
         pages=pages,
-        score=policy.score(pages, now) * ruled.weight,
-        ties=order,
+        policy=scorer,
+        score=scorer.score(pages, now) * ruled.weight,
+        ties=drawn(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
         ruled=ruled,
-        eligible=~ruled.never & (now >= due(pages, ruled)),
-        fetches=fetches(budget, len(pages)),
-        budget=budget,
+        eligible=~ruled.never & (ruled.pin | (now >= due(pages, ruled))),
+        fetches=fetches(spend, len(pages)),
+        budget=spend,
         now=now,
     )
 
@@ -153,44 +168,23 @@ def plan(
     Ties go by a fixed pseudo-random number of the page drawn with `seed`, or by `ties="id"` to
     the lowest page id.
     """
-    if ties not in ("hash", "id"):
-        raise BadInput(f"ties must be 'hash' or 'id'. Got {ties!r}.")
-    judge = registry.make("policy", policy) if isinstance(policy, str) else policy
-    spend = budget if isinstance(budget, Budget) else units.budget(budget)
-    judge.learn(history, now)
-    game = contest(history.pages(), judge, spend, now, rules=rules, ties=ties, seed=seed)
+    game = contest(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
     rows, why = game.choose()
-    order = np.argsort(-why, kind="stable")  # pins first; within a reason best first
-    rows, why = rows[order], why[order]
     chosen = game.pages.take(rows)
     return Plan(chosen, game.score[rows], p_change(chosen, now), why, now)
 
 
 def p_change(pages: Pages, now: Time) -> FloatArray:
     """The probability that a visit now shows a change, by the smoothed rate."""
-    rate = registry.make("rate", "smoothed").rate(pages)
-    return from_rate(rate, pages.days_since_visit(now)).p_change
+    return from_rate(smoothed(pages), pages.days_since_visit(now)).p_change
 
 
 def fetches(budget: Budget, pages: int) -> int:
     """How many pages the budget allows, of so many."""
-    _check(budget)
+    _check_budget(budget)
     if budget.share is not None:
         return int(budget.share * pages + 1e-9)
-    return pages if budget.fetches is None else min(budget.fetches, pages)
-
-
-def _check(budget: Budget) -> None:
-    """Refuse a budget that cannot be meant."""
-    limits = {"fetches": None, "share": 1.0, "host_cap": None, "host_delay": None, "every": None}
-    limits |= {"bytes": None, "seconds": None, "explore": 1.0}
-    for name, most in limits.items():
-        value = getattr(budget, name)
-        if value is not None and not (0 <= value <= (most or np.inf)):
-            rule = f"between 0 and {most:g}" if most else "0 or more"
-            raise BadInput(f"Budget: {name} must be {rule}. Got {value!r}.")
-    if budget.fetches is not None and budget.share is not None:
-        raise BadInput("Budget: give fetches or share, not both.")
+    return pages if budget.fetches is None else min(int(budget.fetches), pages)
 
 
 def due(pages: Pages, ruled: Ruled) -> FloatArray:
@@ -204,14 +198,44 @@ def due(pages: Pages, ruled: Ruled) -> FloatArray:
     return np.where(wait > 0, last + wait, -np.inf)
 
 
+def _policy(name: str, seed: int) -> Policy:
+    """A policy by name; one that draws at random draws with the same seed as the ties."""
+    takes = signature(registry.parts("policy").get(name, object)).parameters
+    found: Policy = registry.make("policy", name, **({"seed": seed} if "seed" in takes else {}))
+    return found
+
+
+def _check_now(pages: Pages, now: Time) -> None:
+    """A plan may not see what comes after it."""
+    latest = float(np.fmax.reduce(pages.last_attempt, initial=-np.inf))
+    if not (np.isfinite(now) and now >= latest):
+        raise BadInput(
+            f"now must be a time not before the last visit, {units.show_time(latest)}. "
+            f"Got {units.show_time(now)}; leave it out, or give a later one."
+        )
+
+
+def _check_budget(budget: Budget) -> None:
+    """Refuse a budget that cannot be meant."""
+    limits = {"share": 1.0, "explore": 1.0}
+    for name in (f.name for f in fields(budget)):
+        value, most = getattr(budget, name), limits.get(name, np.inf)
+        if value is not None and not (isinstance(value, int | float) and 0 <= value <= most):
+            rule = f"a number from 0 to {most:g}" if most < np.inf else "a number, 0 or more"
+            raise BadInput(f"Budget: {name} must be {rule}. Got {value!r}.")
+    if budget.fetches is not None and budget.share is not None:
+        raise BadInput("Budget: give fetches or share, not both.")
+
+
 def _allowance(pages: Pages, budget: Budget) -> Allowance:
     caps = [] if budget.host_cap is None else [budget.host_cap]
     if budget.host_delay > 0:
-        caps.append(int(budget.every / budget.host_delay))
+        caps.append(int(min(budget.every / budget.host_delay, len(pages))))
     limits = np.array([np.inf if x is None else x for x in (budget.bytes, budget.seconds)])
     cost = np.empty((0, 2))
     if not np.isinf(limits).all():
-        cost = np.column_stack([_filled(pages.bytes), _filled(pages.seconds)])
+        known = {"bytes": pages.bytes, "seconds": pages.seconds}
+        cost = np.column_stack([_costs(n, c, getattr(budget, n)) for n, c in known.items()])
     hosts = int(pages.host.max(initial=-1)) + 1 if caps else 0
     return Allowance(
         host=pages.host,
@@ -222,7 +246,14 @@ def _allowance(pages: Pages, budget: Budget) -> Allowance:
     )
 
 
-def _filled(cost: FloatArray) -> FloatArray:
-    """Unknown costs are taken to be the mean of the known ones."""
-    known = cost[~np.isnan(cost)]
-    return np.where(np.isnan(cost), known.mean() if known.size else 0.0, cost)
+def _costs(name: str, cost: FloatArray, limit: float | None) -> FloatArray:
+    """What each page costs; those of unknown cost are taken to cost the mean of the others."""
+    known = np.isfinite(cost) & (cost >= 0)
+    if limit is None:
+        return np.zeros(len(cost))
+    if not known.any():
+        raise BadInput(
+            f"Budget: {name} can be limited only if some visits recorded it. Got {limit:g}, but "
+            "no visit did; limit the fetches instead."
+        )
+    return np.where(known, cost, cost[known].mean())

@@ -32,6 +32,16 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, Pages
 
 
+KEYS: dict[str, tuple[Any, str]] = {
+    "match": (str, 'a URL in which * stands for anything, such as "https://example.org/*"'),
+    "pin": (bool, "true or false"),
+    "never": (bool, "true or false"),
+    "min_interval": (str, 'a duration such as "6h"'),
+    "max_interval": (str, 'a duration such as "7d"'),
+    "weight": ((int, float), "a number, 0 or more"),
+}
+
+
 @dataclass(frozen=True)
 class Rule:
     match: str
@@ -62,19 +72,20 @@ def load_rules(path: str | Path) -> list[Rule]:
     except OSError as error:
         raise BadInput(f"The rules file {path} cannot be read: {error.strerror}.") from error
     entries = content.get("rule", [])
-    if set(content) - {"rule"} or not isinstance(entries, list):
+    tables = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+    if set(content) - {"rule"} or not tables:
         raise BadInput(f"{path} must hold [[rule]] tables only. Got: {', '.join(content)}.")
     return [_rule(entry, f"{path}, rule {number}") for number, entry in enumerate(entries, 1)]
 
 
 def _rule(entry: dict[str, Any], where: str) -> Rule:
-    wanted: dict[str, Any] = {"match": str, "pin": bool, "never": bool, "weight": (int, float)}
-    wanted |= {"min_interval": str, "max_interval": str}
     for key, value in entry.items():
-        if key not in wanted:
-            raise BadInput(f"{where}: no key {key!r}. Known: {', '.join(wanted)}.")
-        if not isinstance(value, wanted[key]) or (key == "weight" and not value >= 0):
-            raise BadInput(f"{where}: {key} has the wrong value {value!r}. See docs/planning.md.")
+        if key not in KEYS:
+            raise BadInput(f"{where}: no key {key!r}. Known: {', '.join(KEYS)}.")
+        kind, rule = KEYS[key]
+        finite = key != "weight" or (not isinstance(value, bool) and 0 <= value < float("inf"))
+        if not isinstance(value, kind) or not finite:
+            raise BadInput(f"{where}: {key} must be {rule}. Got {value!r}.")
     if "match" not in entry:
         raise BadInput(f'{where}: match is missing. Add match = "https://…".')
     spans = {key: duration(entry[key]) for key in ("min_interval", "max_interval") if key in entry}

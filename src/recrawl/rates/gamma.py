@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages
 
 
+def gamma_quantiles(shape: FloatArray, days: FloatArray, q: tuple[float, ...]) -> FloatArray:
+    """Quantiles of Gamma(shape, days), a row a page and a column a quantile."""
+    return bounded(gammaincinv(shape[:, None], np.array(q)) / days[:, None])
+
+
 class Gamma:
     """Posterior mean of a Gamma prior pooled over the host, and the host's over all pages.
 
@@ -32,8 +37,7 @@ class Gamma:
 
     def quantiles(self, pages: Pages, q: tuple[float, ...] = (0.05, 0.95)) -> FloatArray:
         """Quantiles of each page's rate: a row a page, a column a quantile."""
-        shape, days = self._posterior(pages)
-        return bounded(gammaincinv(shape[:, None], np.array(q)) / days[:, None])
+        return gamma_quantiles(*self._posterior(pages), q)
 
     def _posterior(self, pages: Pages) -> tuple[FloatArray, FloatArray]:
         host = np.unique(pages.host, return_inverse=True)[1]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from recrawl.rates.bounds import bounded
+from recrawl.rates.gamma import gamma_quantiles
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages
@@ -13,6 +16,11 @@ if TYPE_CHECKING:
 def smoothed(pages: Pages) -> FloatArray:
     """(X + ½) / (exposure + ½): 1 a day without evidence, falling slowly while nothing changes."""
     return bounded((pages.n_changes + 0.5) / (pages.exposure + 0.5))
+
+
+def quantiles(pages: Pages, q: tuple[float, ...]) -> FloatArray:
+    """Where the rate lies, a row a page and a column a quantile: Gamma(X + ½, exposure + ½)."""
+    return gamma_quantiles(np.asarray(pages.n_changes + 0.5), pages.exposure + 0.5, q)
 
 
 class Smoothed:

@@ -130,7 +130,7 @@ def test_nothing_is_stored_when_a_file_is_refused(tmp_path):
     bad.write_bytes(b"what is this?")
     with pytest.raises(BadInput, match=r"'.*bad'"):
         take(good, bad)
-    with pytest.raises(BadInput, match="Cannot read the file"):
+    with pytest.raises(BadInput, match="FILE must be a file"):
         take(tmp_path / "absent")
     with pytest.raises(BadInput, match="No reader called 'jsnl'"):
         take(good, format="jsnl")

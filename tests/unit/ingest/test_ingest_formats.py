@@ -337,6 +337,6 @@ def test_csv_with_quoted_lines_stray_quotes_and_short_rows(tmp_path):
     assert (run.rows[0]["title"], run.rows[1]["title"]) == ("two\nlines, one value", None)
     assert run.report.rejected == 2
     path.write_text(
-        'url,at,title\nhttp://a.example/1,1,x\nhttp://a.example/2,1,"x\nhttp://a.example/3,1,x\n'
+        'url,at,title\nhttp://a.example/1,2026-01-01,x\nhttp://a.example/2,2026-01-01,"x\nhttp://a.example/3,2026-01-01,x\n'
     )
     assert take(path).store.urls() == ["http://a.example/1", "http://a.example/3"]

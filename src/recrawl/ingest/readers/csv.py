@@ -66,9 +66,13 @@ class _Block:
 
     def read(self, block: bytes) -> Iterator[pa.Table]:
         if block.count(b'"') % 2:
-            yield from self._read_lines(block.decode().split("\n"))
-            return
-        yield self._parse(block, within_quotes=True)
+            # A file cut within quotes: what comes before the line of its last quote is whole.
+            line = block.rfind(b"\n", 0, block.rfind(b'"')) + 1
+            line = line if block[:line].count(b'"') % 2 == 0 else 0
+            block, rest = block[:line], block[line:]
+            self._hidden.append(rest.decode())
+        if block.strip():
+            yield self._parse(block, within_quotes=True)
         for text in self._hidden:
             yield from self._read_lines(text.split("\n"))
 

@@ -1,0 +1,24 @@
+"""Randomness as a function of what it is for: no state, the same for rows in any order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from recrawl.model import KeyArray
+
+
+def mix(values: KeyArray) -> KeyArray:
+    """A bijection of 64 bits in which each input bit flips half of the output (SplitMix64)."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def drawn(key: KeyArray, seed: int, now: float = 0.0) -> KeyArray:
+    """A number of 64 bits for each page, fixed by its key, the seed and the time."""
+    moment = np.array([now], dtype=np.float64).view(np.uint64)
+    return mix(key ^ mix(moment ^ mix(np.array([seed % 2**64], dtype=np.uint64))))
