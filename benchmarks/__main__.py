@@ -20,6 +20,8 @@ LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow", "selectolax", "fastwarc")
 def main() -> None:
     names = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in SKIP]
     asked = [name for name in sys.argv[1:] if name != "--write"] or names
+    if "--write" in sys.argv and asked != names:
+        sys.exit("--write keeps the figures of all benchmarks; leave the names out.")
     lines = ["# Speed and memory", "", f"Made by `make bench`. {machine()}", ""]
     for name in asked:
         module = import_module(f"benchmarks.{name}")

@@ -15,7 +15,9 @@ H = "https://h.example/"
 @pytest.fixture
 def crawl(store, visits):
     """Ten pages of one host, the later ones changing more often, and one of another that fails."""
-    rows = [(f"{H}{p}", day, day * (day // 2 % 10 < p)) for p in range(10) for day in range(0, 30, 2)]
+    rows = [
+        (f"{H}{p}", day, day * (day // 2 % 10 < p)) for p in range(10) for day in range(0, 30, 2)
+    ]
     fails = [("https://bad.example/", day, None, {"status": 500}) for day in range(26, 30)]
     store.append(visits(*rows, *fails))
     return store
