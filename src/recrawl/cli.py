@@ -84,7 +84,8 @@ def ingest(
         Path | None, typer.Option(help="Write malformed records here, as JSON lines with reasons.")
     ] = None,
     detector: Annotated[
-        str | None, typer.Option(help="What counts as a change, for a new store; default digest.")
+        str | None,
+        typer.Option(help="What counts as a change, for a new store: digest, simhash:bits=5…"),
     ] = None,
 ) -> None:
     """Add the visits of crawl files to a store, which is created if need be."""

@@ -113,6 +113,10 @@ class Pages:
         since = np.where(np.isnan(self.last_visit), self.first_seen, self.last_visit)
         return np.maximum(now - since, 0.0) / DAY
 
+    def over_host(self, column: Column) -> FloatArray:
+        """For each page the sum of a column over all pages of its host."""
+        return np.bincount(self.host, weights=column)[self.host].astype(np.float64)
+
     def urls(self) -> Sequence[str]:
         return self.source.urls(self.page_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pkgutil
 from difflib import get_close_matches
 from functools import cache
@@ -32,6 +33,29 @@ def parts(kind: str) -> dict[str, type[Any]]:
             if inspect.isclass(part) and part.__module__ == info.name and "name" in vars(part):
                 found[vars(part)["name"]] = part
     return dict(sorted(found.items()))
+
+
+def build(kind: str, written: str, **arguments: object) -> Any:
+    """A part as people write it: its name, or `name:argument=value,argument=value`.
+
+    >>> build("detector", "shingles:tau=0.3,inclusive=true").tau
+    0.3
+    """
+    name, _, rest = written.partition(":")
+    for pair in filter(None, rest.split(",")):
+        argument, equals, value = pair.partition("=")
+        if not equals:
+            raise BadInput(f"A part is written name:argument=value. Got {written!r}.")
+        arguments[argument.strip()] = _value(value.strip())
+    return make(kind, name.strip(), **arguments)
+
+
+def _value(text: str) -> object:
+    """A number, true or false where it reads as one, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def make(kind: str, name: str, **arguments: object) -> Any:

@@ -194,6 +194,18 @@ def test_every_detector_judges_across_batches(tmp_path, visits, detector):
         Store.open(tmp_path / "one", detector="nonsense")
 
 
+def test_a_detector_keeps_its_arguments(tmp_path, visits):
+    rows = [(A, 0, 1, {"text": "a b c d e f g"}), (A, 1, 2, {"text": "a b c d e f z"})]
+    for written, expected in (("shingles:tau=0.9,width=2", False), ("shingles:tau=0.1,width=2", True)):
+        with Store.open(tmp_path / written, create=True, detector=written) as store:
+            store.append(visits(*rows))
+        assert changed(store) == [None, expected]
+        assert Store.open(tmp_path / written).summary().detector == written
+    with pytest.raises(BadInput, match="no argument 'tao'"):
+        Store.open(tmp_path / "x", create=True, detector="shingles:tao=1")
+    assert not (tmp_path / "x").exists()
+
+
 def test_bad_visits_are_refused_whole(store, visits):
     good = visits((A, 0, 1))
     store.append(good)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from xxhash import xxh3_64_intdigest
 
 from recrawl.content import decode, html
-from recrawl.content.fingerprints import simhash
+from recrawl.content.fingerprints import shingles, simhash
 from recrawl.urls import canonical
+
+if TYPE_CHECKING:
+    from recrawl.model import KeyArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,13 @@ class Content:
     truncated: bool  #: there was more
     problem: str | None  #: why the result is partial
 
-    @property
     def simhash(self) -> int:
-        """See `recrawl.content.simhash`; computed at each call."""
+        """See `recrawl.content.simhash`."""
         return simhash(self.text)
+
+    def shingles(self) -> KeyArray:
+        """See `recrawl.content.shingles`."""
+        return shingles(self.text)
 
 
 def parse(

@@ -43,9 +43,10 @@ class Summary:
 class Store:
     """The history of one crawl. Use `recrawl.open`."""
 
-    def __init__(self, path: Path, detector: Detector) -> None:
+    def __init__(self, path: Path, detector: Detector, written: str) -> None:
         self.path = path
         self.detector = detector
+        self._written = written
         self._lock = WriterLock(path)
 
     @classmethod
@@ -57,14 +58,15 @@ class Store:
                 raise StoreNotFound(
                     f"There is no store at {path}. `recrawl ingest {path} FILE` creates one."
                 )
-            _create(path, registry.make("detector", detector or "digest").name)
+            registry.build("detector", detector or "digest")
+            _create(path, detector or "digest")
         meta = _meta(path)
         if detector not in (None, meta["detector"]):
             raise BadInput(
                 f"The store {path} detects changes by {meta['detector']!r}, fixed at its creation; "
                 f"got detector {detector!r}. Leave it out, or make a new store."
             )
-        return cls(path, registry.make("detector", meta["detector"]))
+        return cls(path, registry.build("detector", meta["detector"]), meta["detector"])
 
     def append(self, visits: pa.Table, *, now: Time | None = None) -> append.Appended:
         """Record visits; when this returns they are on disk. The same visits again add nothing.
@@ -128,7 +130,7 @@ class Store:
     def summary(self) -> Summary:
         with connect(self.path) as connection:
             [row] = connection.execute(_SUMMARY).fetchall()
-        return Summary(self.detector.name, *row)
+        return Summary(self._written, *row)
 
 
 def _create(path: Path, detector: str) -> None:

@@ -200,8 +200,9 @@ def due(pages: Pages, ruled: Ruled) -> FloatArray:
 
 def _policy(name: str, seed: int) -> Policy:
     """A policy by name; one that draws at random draws with the same seed as the ties."""
-    takes = signature(registry.parts("policy").get(name, object)).parameters
-    found: Policy = registry.make("policy", name, **({"seed": seed} if "seed" in takes else {}))
+    part = registry.parts("policy").get(name.partition(":")[0], object)
+    arguments = {"seed": seed} if "seed" in signature(part).parameters else {}
+    found: Policy = registry.build("policy", name, **arguments)
     return found
 
 

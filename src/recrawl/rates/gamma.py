@@ -40,10 +40,10 @@ class Gamma:
         return gamma_quantiles(*self._posterior(pages), q)
 
     def _posterior(self, pages: Pages) -> tuple[FloatArray, FloatArray]:
-        host = np.unique(pages.host, return_inverse=True)[1]
-        changes = np.bincount(host, weights=pages.n_changes)
-        days = np.bincount(host, weights=pages.exposure)
-        overall = (changes.sum() + 0.5) / (days.sum() + 0.5)
-        of_host = (changes + self.shape) / (days + self.shape / overall)
-        days_of_page: FloatArray = pages.exposure + self.shape / of_host[host]
+        changes, days = pages.n_changes.sum(), pages.exposure.sum()
+        overall = (changes + 0.5) / (days + 0.5)
+        of_host = (pages.over_host(pages.n_changes) + self.shape) / (
+            pages.over_host(pages.exposure) + self.shape / overall
+        )
+        days_of_page: FloatArray = pages.exposure + self.shape / of_host
         return np.asarray(pages.n_changes + self.shape), days_of_page
