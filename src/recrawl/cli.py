@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager, nullcontext
@@ -37,7 +38,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 10_000)  # pipes have no width
+WIDE = 10_000  #: columns of what has no edge
+out = Console(highlight=False, width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, highlight=False)
 
 Kind = StrEnum("Kind", list(registry.FOLDERS))  # type: ignore[misc]
@@ -51,7 +53,7 @@ Objective = Annotated[
     typer.Option(help="change-ratio, freshness, age or harmonic, instead of a policy."),
 ]
 BudgetText = Annotated[str, typer.Option(help="Fetches (1000), or a share of the pages (5%).")]
-Now = Annotated[str | None, typer.Option(help="Plan as of this time (ISO 8601) instead of now.")]
+Now = Annotated[str | None, typer.Option(help="As of this time (ISO 8601, UTC) instead of now.")]
 Rules = Annotated[Path | None, typer.Option(help="TOML file with per-pattern rules.")]
 HostCap = Annotated[int | None, typer.Option(min=0, max=2**62, help="Most fetches of one host.")]
 HostDelay = Annotated[str, typer.Option(help="Least time between fetches of a host.")]
@@ -103,13 +105,17 @@ def ingest(
             opened, files, now=_clock(None), format=format, rejects=sink, progress=bar
         )
     _say(
-        f"{report.added:,} visits added, {report.known:,} already known, "
-        f"{report.pages:,} new pages, {report.flips:,} gone or back, {report.rejected:,} rejected.",
+        f"{units.count(report.added, 'visit')} added, {report.known:,} already known, "
+        f"{units.count(report.pages, 'new page')}, {report.flips:,} gone or back, "
+        f"{report.rejected:,} rejected.",
         err,
     )
     if report.rejected:
-        if rejects is None:
-            _say("Run again with --rejects FILE to see why; nothing is added twice.", err)
+        examples = [line for file in report.files for line in file.examples]
+        for line in examples[:3] if rejects is None else ():
+            _say(f"rejected {line}", err)
+        if rejects is None and report.rejected > len(examples[:3]):
+            _say("Run again with --rejects FILE to see them all; nothing is added twice.", err)
         raise typer.Exit(SOME_REJECTED)
 
 
@@ -143,12 +149,17 @@ def plan(
         ties=ties.value,
         seed=seed,
     )
+    if not len(chosen):
+        _say(
+            f"Nothing planned: the budget of {budget}, caps, rules or back-off leave no page.", err
+        )
     shape = format.value if format else ("table" if out.is_terminal else "jsonl")
     if shape == "table":
         _show(chosen)
     else:
         for line in lines(chosen, shape):
             sys.stdout.write(line + "\n")
+        sys.stdout.flush()
 
 
 @app.command()
@@ -200,10 +211,10 @@ def info(store: StorePath) -> None:
     span = "none"
     if held.first_visit is not None and held.last_visit is not None:
         span = f"{units.show_time(held.first_visit)} to {units.show_time(held.last_visit)}"
-    _say(f"pages    {held.pages:,} on {held.hosts:,} hosts")
+    _say(f"pages    {held.pages:,} on {units.count(held.hosts, 'host')}")
     _say(f"visits   {held.visits:,}, {span}")
     _say(f"changes  {held.changes:,} (detector: {held.detector})")
-    _say(f"failing  {held.failing:,} pages")
+    _say(f"failing  {units.count(held.failing, 'page')}")
 
 
 @app.command()
@@ -224,8 +235,8 @@ def main() -> None:
     except RecrawlError as error:
         _say(f"recrawl: {error}", err)
         sys.exit(1)
-    except BrokenPipeError:  # the reader of our output went away
-        sys.stderr.close()
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:  # a disk or a path that will not do
         _say(f"recrawl: {error.filename or 'output'}: {error.strerror}.", err)
@@ -238,13 +249,11 @@ def _say(text: str, where: Console = out) -> None:
 
 
 def _show(chosen: Plan, top: int = 20) -> None:
-    table = Table("rank", "p(change)", box=None, pad_edge=False)
-    table.add_column("page", overflow="fold")
-    table.add_column("reason")
+    table = Table("rank", "p(change)", "reason", "page", box=None, pad_edge=False)
     for record in chosen.head(top).records():
-        cells = (str(record["rank"]), f"{record['p_change']:.2f}", record["url"], record["reason"])
+        cells = (str(record["rank"]), f"{record['p_change']:.2f}", record["reason"], record["url"])
         table.add_row(*map(Text, cells))
-    out.print(table)
+    out.print(table, width=WIDE, crop=False, soft_wrap=True)  # a URL cut in two is of no use
     if len(chosen) > top:
         out.print(f"… and {len(chosen) - top:,} more; --format jsonl or urls prints them all.")
 
@@ -256,7 +265,7 @@ def _policy(policy: str | None, objective: str | None) -> str:
             "an objective is pursued by the policy of the same name."
         )
     if objective is not None and objective not in INDICES:
-        raise BadInput(f"No objective called {objective!r}. Known: {', '.join(INDICES)}.")
+        raise registry.unknown("objective", objective, INDICES)
     return policy or objective or recrawl.DEFAULT_POLICY
 
 

@@ -6,7 +6,7 @@ arguments, each with a default; learned values end in `_`. `recrawl.checks` says
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,18 @@ class History(Protocol):
     """All visits made so far, as a policy may see them."""
 
     def pages(self) -> Pages: ...
+
+
+class Recorder(History, Protocol):
+    """A history that takes visits."""
+
+    def append(self, visits: pa.Table, *, now: Time | None = None) -> object: ...
+
+
+class Engine(Protocol):
+    """Whatever carries out a plan and returns the visits (in the schema VISITS)."""
+
+    def fetch(self, plan: Any) -> pa.Table: ...
 
 
 @runtime_checkable

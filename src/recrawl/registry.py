@@ -8,9 +8,12 @@ import pkgutil
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recrawl.errors import BadInput, UnknownPart
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 FOLDERS = {
     "policy": "recrawl.policies",
@@ -50,6 +53,13 @@ def build(kind: str, written: str, **arguments: object) -> Any:
     return make(kind, name.strip(), **arguments)
 
 
+def unknown(kind: str, name: str, known: Collection[str]) -> UnknownPart:
+    """The error for a name that is none, with the nearest one."""
+    near = get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return UnknownPart(f"No {kind} called {name!r}.{hint} Known: {', '.join(known)}.")
+
+
 def _value(text: str) -> object:
     """A number, true or false where it reads as one, else the text."""
     try:
@@ -62,9 +72,7 @@ def make(kind: str, name: str, **arguments: object) -> Any:
     """Build the part of that name; `make("policy", "random", seed=3)`."""
     known = parts(kind)
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise UnknownPart(f"No {kind} called {name!r}.{hint} Known: {', '.join(known)}.")
+        raise unknown(kind, name, known)
     allowed = inspect.signature(known[name]).parameters
     for argument in arguments:
         if argument not in allowed:

@@ -9,7 +9,7 @@ from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget, Time
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
-_BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+_BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 
 
 def duration(text: str) -> float:
@@ -26,7 +26,7 @@ def share(text: str) -> float:
     """The part of one in "2%"."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
     if match is None or float(match[1]) > 100:
-        raise BadInput(f"A share must be from 0% to 100%. Got {text!r}; try 2%.")
+        raise BadInput(f"A share must be a percentage from 0% to 100%. Got {text!r}; try 2%.")
     return float(match[1]) / 100
 
 
@@ -54,6 +54,11 @@ def time(text: str) -> Time:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def count(n: int, thing: str) -> str:
+    """So many of a thing, as in 1 page and 2 pages."""
+    return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
+
+
 def show_time(at: Time) -> str:
     """A time as ISO 8601 to the second, "never" where there is none."""
     if at != at:  # NaN
@@ -72,8 +77,8 @@ def show_days(days: float) -> str:
 
 def _quantity(text: str, units: dict[str, float], what: str, examples: str) -> float:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
-    if match is None or match[2] not in units:
+    if match is None or match[2].lower() not in units:
         raise BadInput(
             f"{what.capitalize()} must be a number and a unit. Got {text!r}; try {examples}."
         )
-    return float(match[1]) * units[match[2]]
+    return float(match[1]) * units[match[2].lower()]

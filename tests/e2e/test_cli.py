@@ -86,7 +86,7 @@ def test_rejects_are_told_by_exit_status_and_file(path, tmp_path):
     )
     done = recrawl("ingest", tmp_path / "new", bad, "--rejects", tmp_path / "rejects")
     assert done.returncode == 3
-    assert "1 visits added" in done.stderr
+    assert "1 visit added" in done.stderr
     [reject] = [json.loads(line) for line in (tmp_path / "rejects").read_text().splitlines()]
     assert "nonsense" in json.dumps(reject)
 

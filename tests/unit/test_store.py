@@ -13,7 +13,7 @@ import pytest
 from support import BATCH, hold
 
 import recrawl
-from recrawl.errors import BadInput, BadUrl, StoreBusy, StoreError, StoreInvalid, StoreNotFound
+from recrawl.errors import BadInput, BadUrl, StoreBusy, StoreInvalid, StoreNotFound
 from recrawl.history import Appended, Store
 from recrawl.model import DAY
 
@@ -196,7 +196,10 @@ def test_every_detector_judges_across_batches(tmp_path, visits, detector):
 
 def test_a_detector_keeps_its_arguments(tmp_path, visits):
     rows = [(A, 0, 1, {"text": "a b c d e f g"}), (A, 1, 2, {"text": "a b c d e f z"})]
-    for written, expected in (("shingles:tau=0.9,width=2", False), ("shingles:tau=0.1,width=2", True)):
+    for written, expected in (
+        ("shingles:tau=0.9,width=2", False),
+        ("shingles:tau=0.1,width=2", True),
+    ):
         with Store.open(tmp_path / written, create=True, detector=written) as store:
             store.append(visits(*rows))
         assert changed(store) == [None, expected]
@@ -297,6 +300,6 @@ def test_disk_full_is_an_error_and_earlier_data_stays(store, visits):
     assert store.append(visits((A, 2, 2))).added == 1
 
 
-def test_sql_errors_are_store_errors(store):
-    with pytest.raises(StoreError, match="could not be read"):
+def test_sql_errors_blame_the_query(store):
+    with pytest.raises(BadInput, match="The query failed"):
         store.query("SELECT nothing FROM nowhere")

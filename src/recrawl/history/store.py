@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import duckdb
 import numpy as np
 
 from recrawl import registry
@@ -125,7 +126,12 @@ class Store:
     def query(self, sql: str, *parameters: object) -> pa.Table:
         """Any read-only SQL over the tables of the store."""
         with connect(self.path) as connection:
-            return connection.sql(sql, params=parameters).to_arrow_table()
+            try:
+                return connection.sql(sql, params=parameters).to_arrow_table()
+            except (duckdb.ProgrammingError, duckdb.DataError) as error:
+                raise BadInput(
+                    f'The query failed: {error} (A column "at" needs its quotes.)'
+                ) from error
 
     def summary(self) -> Summary:
         with connect(self.path) as connection:

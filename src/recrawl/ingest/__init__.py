@@ -53,6 +53,7 @@ class FileReport:
     rejected: int = 0
     flips: int = 0
     problem: str | None = None  #: why it could not be read, or not to its end
+    examples: tuple[str, ...] = ()  #: the first few rejects, with their reasons
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def _one(
         rejected=source.rejected,
         flips=flips,
         problem=source.problem,
+        examples=tuple(source.examples),
     )
 
 

@@ -165,7 +165,10 @@ def status_code(value: Any) -> int | None:
     """A status as a number that fits; one far out of range stays out of range."""
     if value is None or value in ("", "-"):
         return None
-    number = int(value)
+    try:
+        number = int(value)
+    except ValueError as error:
+        raise ValueError(f"Not a status: {value!r}.") from error
     if isinstance(value, bool) or (isinstance(value, float) and number != value):
         raise TypeError(f"Not a status: {value!r}.")
     return max(-1, min(number, 1000))

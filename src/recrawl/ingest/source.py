@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recrawl.model import Time
     from recrawl.protocols import Reader
 
+_EXAMPLES = 3
 _CLIP = 1000  # characters of a rejected record that are kept
 
 
@@ -33,6 +34,7 @@ class FileSource:
         self.problem: str | None = None  #: what kept us from reading the file to its end
         self._unread = 0  # rejected by the reader: no row was made
         self._rejects = rejects
+        self.examples: list[str] = []  #: the first few rejects, for people
 
     @property
     def records(self) -> int:
@@ -66,6 +68,8 @@ class FileSource:
 
     def _write_down(self, where: str, reason: str, record: str | bytes) -> None:
         self.rejected += 1
+        if len(self.examples) < _EXAMPLES:
+            self.examples.append(f"{self.filename}, {where}: {reason}")
         if self._rejects is None:
             return
         text = record[: 4 * _CLIP]

@@ -63,7 +63,7 @@ def explain(
     low, high = quantiles(one, (0.05, 0.95))[0]
     return Explanation(
         url=one.urls()[0],
-        history=told(one, 0, float(one.days_since_visit(now)[0])),
+        history=told(one, 0, now),
         rate=float(smoothed(one)[0]),
         rate_low=float(low),
         rate_high=float(high),

@@ -31,7 +31,7 @@ WHY = ("pinned; ", "overdue by rule; ", "", "explored: unseen for longest; ")
 RETRY_FIRST, RETRY_LAST = 3600.0, 30 * DAY  #: back-off of a failing page: doubles in between
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """The chosen pages of one cycle, best first, each with its reason."""
 
@@ -43,6 +43,9 @@ class Plan:
 
     def __len__(self) -> int:
         return len(self.score)
+
+    def __repr__(self) -> str:
+        return f"<Plan: {units.count(len(self), 'page')} at {units.show_time(self.now)}>"
 
     def urls(self) -> Sequence[str]:
         return self.pages.urls()
@@ -56,7 +59,6 @@ class Plan:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The plan row by row, for people and files."""
-        days = self.pages.days_since_visit(self.now)
         for i, url in enumerate(self.urls()):
             last = float(self.pages.last_visit[i])
             yield {
@@ -65,22 +67,26 @@ class Plan:
                 "score": float(self.score[i]),
                 "p_change": float(self.p_change[i]),
                 "last_visit": None if np.isnan(last) else units.show_time(last),
-                "reason": WHY[self.why[i]] + told(self.pages, i, float(days[i])),
+                "reason": WHY[self.why[i]] + told(self.pages, i, self.now),
             }
 
 
-def told(pages: Pages, row: int, days: float) -> str:
+def told(pages: Pages, row: int, now: Time) -> str:
     """What the history of one page says, in words."""
     n, x = int(pages.n_compared[row]), int(pages.n_changes[row])
-    if np.isnan(pages.last_visit[row]):
-        tried = int(pages.n_visits[row])
-        so_far = f"failed {tried} times" if tried else "never visited"
-        return f"{so_far}; known for {units.show_days(days)}"
+    seen = pages.last_visit[row]
+    tries = int(pages.failures[row])
+    failed = f"; failed {units.count(tries, 'time')} since" if tries else ""
+    if np.isnan(seen):
+        known = units.show_days((now - float(pages.first_seen[row])) / DAY)
+        return f"never {'reached' if tries else 'visited'}; known for {known}{failed}"
+    ago = f"seen {units.show_days((now - float(seen)) / DAY)} ago{failed}"
     if n == 0:
-        return f"never compared; seen {units.show_days(days)} ago"
-    seen = f"changed {x} of {n} times" if x else f"unchanged {n} times"
-    span = units.show_days(float(pages.exposure[row]))
-    return f"{seen} in {span}; seen {units.show_days(days)} ago"
+        return f"never compared; {ago}"
+    past = (
+        f"changed {x} of {units.count(n, 'time')}" if x else f"unchanged {units.count(n, 'time')}"
+    )
+    return f"{past} in {units.show_days(float(pages.exposure[row]))}; {ago}"
 
 
 @dataclass(frozen=True)
@@ -209,6 +215,8 @@ def _policy(name: str, seed: int) -> Policy:
 def _check_now(pages: Pages, now: Time) -> None:
     """A plan may not see what comes after it."""
     latest = float(np.fmax.reduce(pages.last_attempt, initial=-np.inf))
+    if not isinstance(now, int | float):
+        raise BadInput(f"now must be seconds since 1970. Got {now!r}; try datetime.timestamp().")
     if not (np.isfinite(now) and now >= latest):
         raise BadInput(
             f"now must be a time not before the last visit, {units.show_time(latest)}. "
@@ -254,7 +262,7 @@ def _costs(name: str, cost: FloatArray, limit: float | None) -> FloatArray:
         return np.zeros(len(cost))
     if not known.any():
         raise BadInput(
-            f"Budget: {name} can be limited only if some visits recorded it. Got {limit:g}, but "
+            f"Budget: {name} can be limited only if some visits recorded it. Got {limit:,.0f}, but "
             "no visit did; limit the fetches instead."
         )
     return np.where(known, cost, cost[known].mean())

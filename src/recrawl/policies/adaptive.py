@@ -29,32 +29,48 @@ class Adaptive(Unlearned):
 
 
 class NadText(Adaptive):
+    """Every visit counts alike; as the thesis words it."""
+
     name: ClassVar[str] = "nad-text"
 
 
 class SadText(Adaptive):
+    """Only the last visit counts; as the thesis words it."""
+
     name: ClassVar[str] = "sad-text"
 
 
 class AadText(Adaptive):
+    """A visit counts the more the later it was; as the thesis words it."""
+
     name: ClassVar[str] = "aad-text"
 
 
 class GadText(Adaptive):
+    """A visit counts twice the one before it; as the thesis words it."""
+
     name: ClassVar[str] = "gad-text"
 
 
 class NadCode(Adaptive):
+    """Every visit counts alike; as its code reckons, by cycle."""
+
     name: ClassVar[str] = "nad-code"
 
 
 class SadCode(Adaptive):
+    """Only the last visit counts; as its code reckons, by cycle."""
+
     name: ClassVar[str] = "sad-code"
 
 
 class AadCode(Adaptive):
+    """A visit counts the more the later it was; as its code reckons, by cycle."""
+
     name: ClassVar[str] = "aad-code"
 
 
 class GadCode(Adaptive):
+    """A visit counts twice the one before it; as its code reckons, by cycle."""
+
     name: ClassVar[str] = "gad-code"

@@ -1,0 +1,125 @@
+"""A history in memory, for replays: the same fold as the store's, visits in the order of time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import xxhash
+
+from recrawl import urls
+from recrawl.errors import BadInput
+from recrawl.history.append import Appended
+from recrawl.history.arrow import micros, values
+from recrawl.history.compare import has_content
+from recrawl.history.fold import NEVER, SAME, TIMES, UNKNOWN, State, fold, outcomes
+from recrawl.model import VISITS, Intervals, Pages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from recrawl.model import Column, IntArray, Time
+    from recrawl.protocols import Detector
+
+
+class MemoryHistory:
+    """All visits to a fixed set of pages, each batch later than the one before it."""
+
+    def __init__(self, names: Sequence[str], detector: Detector, *, seen: Time) -> None:
+        self.names = list(names)
+        self.detector = detector
+        self._row = {url: row for row, url in enumerate(self.names)}
+        self._state = State.empty(len(self.names))
+        self._copy = VISITS.empty_table().select(list(detector.needs)).take(_nulls(len(names)))
+        self._log: list[tuple[Column, ...]] = []
+        hosts = [urls.host(name) for name in self.names]
+        self._fixed: dict[str, Any] = {
+            "page_id": np.arange(len(names), dtype=np.int32),
+            "key": np.array([xxhash.xxh3_64_intdigest(n.encode()) for n in names], np.uint64),
+            "host": _numbered(hosts),
+            "site": _numbered([urls.site(host) for host in hosts]),
+            "first_seen": np.full(len(names), seen),
+        }
+
+    def append(self, visits: pa.Table, *, now: Time | None = None) -> Appended:  # noqa: ARG002
+        """Record visits, at most one a page, none before an earlier one of its page."""
+        row = np.array([self._row[url] for url in visits["url"].to_pylist()], np.int64)
+        at = micros(visits["at"])
+        if len(np.unique(row)) < len(row) or (at <= self._state.last_attempt[row]).any():
+            raise BadInput(
+                "A history in memory takes one visit a page and batch, in the order of time. "
+                "Got an earlier or a second one; use a store."
+            )
+        order = np.argsort(row)
+        self._record(visits.take(pa.array(order)), row[order], at[order])
+        return Appended(added=len(row))
+
+    def _record(self, visits: pa.Table, row: IntArray, at: NDArray[np.int64]) -> None:
+        status = values(visits["status"], -1)
+        outcome = outcomes(status)
+        is_copy = has_content(visits, outcome, self.detector)
+        differs = np.full(len(row), UNKNOWN, np.int8)
+        needs = list(self.detector.needs)
+        copies = visits.select(needs).take(pa.array(np.flatnonzero(is_copy)))
+        judged = self.detector.changed(self._copy.take(pa.array(row[is_copy])), copies)
+        differs[is_copy] = values(judged.cast(pa.int8()), UNKNOWN)
+        told = status == 304
+        differs[told] = SAME
+        size = values(visits["bytes"].cast(pa.float64()), np.nan)
+        took = values(visits["seconds"], np.nan)
+        shown = fold(self._state, row, at, outcome, differs, told, is_copy, size, took)
+        source = np.arange(len(self.names))
+        source[row[is_copy]] = len(self.names) + np.arange(len(copies))
+        self._copy = pa.concat_tables([self._copy, copies]).take(pa.array(source))
+        known = shown.changed != UNKNOWN
+        modified = micros(visits["last_modified"])
+        self._log.append(
+            (row[known], shown.days[known], shown.changed[known], at[known], modified[known])
+        )
+
+    def pages(self) -> Pages:
+        columns = self._state.columns()
+        wanted: dict[str, Any] = {
+            name: columns[name].copy() for name in columns if name not in (*TIMES, "gone")
+        }
+        wanted |= {name: _seconds(columns[name]) for name in TIMES if name != "copy_at"}
+        return Pages(**self._fixed, **wanted, source=self)
+
+    def urls(self, page_id: IntArray) -> Sequence[str]:
+        return [self.names[row] for row in page_id]
+
+    def intervals(self, page_id: IntArray) -> Intervals:
+        if not self._log:
+            self._log.append(tuple(np.empty(0, np.int64) for _ in range(5)))
+        row, days, changed, at, modified = (
+            np.concatenate(part) for part in zip(*self._log, strict=True)
+        )
+        place = np.full(len(self.names), -1)
+        place[page_id] = np.arange(len(page_id))
+        place = place[row]
+        order = np.lexsort((at, place))
+        order = order[place[order] >= 0]
+        return Intervals(
+            start=np.searchsorted(place[order], np.arange(len(page_id) + 1)),
+            days=days[order].astype(np.float64),
+            changed=changed[order].astype(np.bool_),
+            at=_seconds(at[order]),
+            modified=_seconds(modified[order]),
+        )
+
+
+def _nulls(n: int) -> pa.Array:
+    return pa.nulls(n, pa.int64())
+
+
+def _numbered(names: list[str]) -> NDArray[np.int32]:
+    return np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)[1].astype(
+        np.int32
+    )
+
+
+def _seconds(times: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.where(times == NEVER, np.nan, times / 1e6)

@@ -1,0 +1,44 @@
+"""How good could any policy have been?"""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from recrawl.lab.replay import Cycles
+    from recrawl.lab.trace import Trace
+
+
+def clairvoyant_change_ratio(trace: Trace, cycles: Cycles) -> float:
+    """The change ratio of one who knows all changes: earliest deadline first.
+
+    A change from one cycle to the next is a job of one fetch that can be done until the page
+    changes again; for such jobs earliest deadline first is optimal. What changed in warm-up counts
+    as if it had not been seen, which can only raise the bound.
+    """
+    content = np.array([trace.content[trace.version_at(now)] for now in cycles.times])
+    cycle, page = np.nonzero(content[1:] != content[:-1])
+    if not page.size:
+        return 0.0
+    order = np.lexsort((cycle, page))
+    cycle, page = cycle[order] + 1, page[order]
+    last = np.append(page[1:] != page[:-1], True)
+    deadline = np.where(last, len(cycles.times) - 1, np.append(cycle[1:], 0) - 1)
+    first = cycles.warm_up + 1
+    released: dict[int, list[int]] = {}
+    for at, until in zip(cycle.tolist(), deadline.tolist(), strict=True):
+        if until >= first:
+            released.setdefault(max(at, first), []).append(until)
+    done, open_jobs = 0, list[int]()
+    for now in range(first, len(cycles.times)):
+        for until in released.get(now, ()):
+            heapq.heappush(open_jobs, until)
+        while open_jobs and open_jobs[0] < now:
+            heapq.heappop(open_jobs)
+        for _ in range(min(cycles.fetches, len(open_jobs))):
+            heapq.heappop(open_jobs)
+            done += 1
+    return done / (cycles.fetches * (len(cycles.times) - first))

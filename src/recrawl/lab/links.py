@@ -1,0 +1,112 @@
+"""The links of every version of a trace, as numbers: which are new from one to another?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from recrawl.model import BoolArray, IntArray
+
+
+@dataclass(frozen=True)
+class Links:
+    """Version v has the targets target[start[v]:start[v + 1]], ascending, each once."""
+
+    start: IntArray
+    target: NDArray[np.int32]
+    internal: BoolArray  #: same scheme and host as the page
+
+    def take(self, versions: IntArray) -> Links:
+        counts = np.diff(self.start)[versions]
+        start = np.concatenate([[0], np.cumsum(counts)])
+        at = np.repeat(self.start[versions] - start[:-1], counts) + np.arange(start[-1])
+        return Links(start, self.target[at], self.internal[at])
+
+    def new(self, before: IntArray, after: IntArray) -> tuple[IntArray, IntArray]:
+        """How many internal and external links version `after` has that `before` has not."""
+        internal, external = np.zeros((2, len(after)), np.int64)
+        _new(self.start, self.target, self.internal, before, after, internal, external)
+        return internal, external
+
+    def mark(self, versions: IntArray, seen: BoolArray) -> int:
+        """Mark the targets of some versions as seen; how many of them had not been?"""
+        return int(_mark(self.start, self.target, versions, seen))
+
+
+@njit(cache=True)
+def _mark(start, target, versions, seen):  # type: ignore[no-untyped-def]
+    unseen = 0
+    for version in versions:
+        for at in range(start[version], start[version + 1]):
+            unseen += not seen[target[at]]
+            seen[target[at]] = True
+    return unseen
+
+
+@njit(cache=True)
+def _new(start, target, inside, before, after, internal, external):  # type: ignore[no-untyped-def]
+    for i in range(len(after)):
+        if before[i] == after[i]:
+            continue
+        old, old_end = start[before[i]], start[before[i] + 1]
+        for new in range(start[after[i]], start[after[i] + 1]):
+            while old < old_end and target[old] < target[new]:
+                old += 1
+            if old == old_end or target[old] != target[new]:
+                if inside[new]:
+                    internal[i] += 1
+                else:
+                    external[i] += 1
+
+
+class LinksBuilder:
+    """Numbers targets as they come."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}
+        self._origin: list[str] = []
+        self._parts: list[Links] = []
+
+    def add(self, pages: list[str], links: pa.Array) -> Links:
+        """The links of some versions of these pages."""
+        flat = links.flatten().dictionary_encode()
+        number = np.array([self._numbered(t) for t in flat.dictionary.to_pylist()], np.int32)
+        target = number[flat.indices.to_numpy(zero_copy_only=False)] if len(flat) else number
+        row = np.repeat(
+            np.arange(len(pages)), links.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        )
+        both = np.unique(row.astype(np.int64) << 32 | target)
+        row, target = both >> 32, (both & 0xFFFF_FFFF).astype(np.int32)
+        origins = np.array([_origin(page) for page in pages], dtype=object)
+        inside = (
+            np.array(self._origin, dtype=object)[target] == origins[row] if len(row) else row > 0
+        )
+        start = np.searchsorted(row, np.arange(len(pages) + 1))
+        self._parts.append(Links(start, target, inside.astype(np.bool_)))
+        return self._parts[-1]
+
+    def _numbered(self, target: str) -> int:
+        number = self._number.setdefault(target, len(self._number))
+        if number == len(self._origin):
+            self._origin.append(_origin(target))
+        return number
+
+    def done(self) -> Links:
+        """All of them together."""
+        counts = np.concatenate([np.diff(part.start) for part in self._parts])
+        return Links(
+            np.concatenate([[0], np.cumsum(counts)]),
+            np.concatenate([part.target for part in self._parts]),
+            np.concatenate([part.internal for part in self._parts]),
+        )
+
+
+def _origin(url: str) -> str:
+    return url[: url.find("/", 8)] if url.find("/", 8) >= 0 else url

@@ -1,0 +1,171 @@
+"""The replay against a plain one that goes page by page, and bounds against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recrawl.checks.store import check_adds_nothing_twice
+from recrawl.errors import BadInput
+from recrawl.history.memory import MemoryHistory
+from recrawl.lab.bounds import clairvoyant_change_ratio
+from recrawl.lab.metrics import daily, ndcg, summary
+from recrawl.lab.replay import replay
+from recrawl.lab.trace import read_trace
+from recrawl.model import DAY, Budget
+from recrawl.registry import build
+
+DAYS = 9
+START = 1_767_225_600
+WORDS = ["", "a", "b", "c"]
+LINKS = [
+    [],
+    ["https://h.example/1"],
+    ["https://h.example/1", "https://out.example/"],
+    ["https://h.example/2"],
+]
+
+#: Of each page what it is on each day: an index into WORDS and LINKS.
+webs = st.lists(
+    st.lists(st.integers(0, 3), min_size=DAYS + 1, max_size=DAYS + 1), min_size=2, max_size=6
+)
+
+
+def write(folder, web) -> str:
+    """A trace in which page p is web[p][d] from noon of day d - 1, so at midnight d."""
+    rows = []
+    for page, states in enumerate(web):
+        for day, state in enumerate(states):
+            if day == 0 or state != states[day - 1]:
+                at = int((START + day * DAY - DAY / 2) * 1000)
+                rows.append((f"https://h.example/p{page}", at, state))
+    columns = {
+        "url": [r[0] for r in rows],
+        "valid_from": pa.array([r[1] for r in rows]).cast(pa.timestamp("ms", tz="UTC")),
+        "status": pa.array([200] * len(rows), pa.int16()),
+        "text": [WORDS[r[2]] for r in rows],
+        "links": [LINKS[r[2]] for r in rows],
+    }
+    pq.write_table(pa.table(columns), folder / "versions.parquet")
+    (folder / "README.md").write_text("Window: 2026-01-01T00:00:00Z .. 2026-01-10T00:00:00Z\n")
+    return str(folder)
+
+
+SCORES = {
+    "oldest": lambda t, x, last: t,
+    "tx": lambda t, x, last: t * x,
+    "poisson": lambda t, x, last: (x + 0.5) / (last + 0.5) * t,
+}
+
+
+def plain(web, policy, k, warm_up=2):
+    """Change ratio, freshness, age and new links a fetch, page by page."""
+    pages = range(len(web))
+    copy, x, last = [states[0] for states in web], [0] * len(web), [0] * len(web)
+    hits = links = fetched = 0
+    fresh, ages = [], []
+    for day in range(1, DAYS + 1):
+        worth = [SCORES[policy](day - last[p], x[p], last[p]) for p in pages]
+        chosen = list(pages) if day <= warm_up else sorted(pages, key=lambda p: (-worth[p], p))[:k]
+        for p in chosen:
+            now = web[p][day]
+            if day > warm_up:
+                fetched += 1
+                hits += now != copy[p]
+                links += len(set(LINKS[now]) - set(LINKS[copy[p]]))
+            x[p] += now != copy[p]
+            copy[p], last[p] = now, day
+        if day > warm_up:
+            fresh.append(sum(copy[p] == web[p][day] for p in pages) / len(web))
+            ages.append(sum(age(web[p], last[p], day) for p in pages) / len(web))
+    return hits / fetched, sum(fresh) / len(fresh), sum(ages) / len(ages), links / fetched
+
+
+def age(states, last, day) -> float:
+    if states[last] == states[day]:
+        return 0.0
+    return day + 0.5 - next(d for d in range(last + 1, day + 1) if states[d] != states[last])
+
+
+@settings(max_examples=60, deadline=None)
+@given(web=webs, policy=st.sampled_from(sorted(SCORES)), k=st.integers(1, 3))
+def test_replay_and_metrics_agree_with_a_plain_replay(tmp_path_factory, web, policy, k):
+    trace = read_trace(write(tmp_path_factory.mktemp("trace"), web))
+    assert trace.alive().all()
+    k = min(k, len(web))
+    cycles = replay(trace, policy, Budget(fetches=k), ties="id")
+    found = summary(daily(trace, cycles))
+    names = ("change_ratio", "freshness", "age_days", "new_links_per_fetch")
+    np.testing.assert_allclose([found[n] for n in names], plain(web, policy, k), rtol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(web=webs, k=st.integers(1, 2))
+def test_no_schedule_finds_more_changes_than_the_clairvoyant(tmp_path_factory, web, k):
+    trace = read_trace(write(tmp_path_factory.mktemp("trace"), web))
+    cycles = replay(trace, "oldest", Budget(fetches=k), ties="id")
+    jobs = []
+    for states in web:
+        days = [d for d in range(1, DAYS + 1) if states[d] != states[d - 1]]
+        ends = [*(d - 1 for d in days[1:]), DAYS]
+        jobs += [(max(d, 3), end) for d, end in zip(days, ends) if end >= 3]  # noqa: B905
+    most = matched(jobs, k) / (k * (DAYS - 2))
+    assert clairvoyant_change_ratio(trace, cycles) == pytest.approx(most)
+
+
+def matched(jobs, k):
+    """How many jobs can be done at most: a maximum matching of jobs to days."""
+    places = {(day, slot): None for day in range(3, DAYS + 1) for slot in range(k)}
+
+    def place(job, seen):
+        for day in range(jobs[job][0], jobs[job][1] + 1):
+            for slot in range(k):
+                if (day, slot) in seen:
+                    continue
+                seen.add((day, slot))
+                if places[day, slot] is None or place(places[day, slot], seen):
+                    places[day, slot] = job
+                    return True
+        return False
+
+    return sum(place(job, set()) for job in range(len(jobs)))
+
+
+def test_ndcg_counts_early_hits_more():
+    assert ndcg(np.array([True, False]), 1) == 1.0
+    assert ndcg(np.array([False, True]), 1) == pytest.approx(1 / np.log(3))
+    assert ndcg(np.array([False, False]), 0) == 1.0
+
+
+def test_a_history_in_memory_refuses_what_comes_late():
+    def new():
+        return MemoryHistory(
+            [f"https://h{p % 3}.example/{p}" for p in range(7)],
+            build("detector", "digest"),
+            seen=0.0,
+        )
+
+    with pytest.raises(BadInput, match="order of time"):
+        check_adds_nothing_twice(new)
+
+
+@pytest.mark.parametrize("change", ["column", "order", "window", "twice"])
+def test_bad_traces_are_refused(tmp_path, change):
+    folder = write(tmp_path, [[0, 1] * 5, [0] * 10])
+    table = pq.read_table(tmp_path / "versions.parquet")
+    if change == "window":
+        (tmp_path / "README.md").unlink()
+    bad = {
+        "column": lambda: table.drop_columns(["text"]),
+        "order": lambda: table.take(pa.array(range(len(table)))[::-1]),
+        "twice": lambda: pa.concat_tables([table.slice(0, 1), table]),
+        "window": lambda: table,
+    }[change]()
+    pq.write_table(bad, tmp_path / "versions.parquet")
+    says = {"column": "'text'", "order": "sorted", "twice": "sorted", "window": "--window"}[change]
+    with pytest.raises(BadInput, match=says):
+        read_trace(folder)
