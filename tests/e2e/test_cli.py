@@ -189,6 +189,45 @@ def test_output_is_plain_in_a_pipe_and_a_closed_pipe_is_no_error(path):
     assert "Traceback" not in done.stderr
 
 
+def test_replay_prints_a_ranking_or_json(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    days = [(page, day) for page in range(5) for day in range(0, 20, page + 1)]
+    trace = {
+        "url": [f"https://h.example/{page}" for page, _ in days],
+        "valid_from": pa.array([(1_767_225_600 + d * 86_400) * 1000 for _, d in days]).cast(
+            pa.timestamp("ms")
+        ),
+        "status": pa.array([200] * len(days), pa.int16()),
+        "text": [f"day {d}" for _, d in days],
+        "links": [[f"https://x.example/{d}"] for _, d in days],
+    }
+    pq.write_table(pa.table(trace), tmp_path / "t.parquet")
+    arguments = [
+        "replay",
+        tmp_path / "t.parquet",
+        "--window",
+        "2026-01-01..2026-01-20",
+        "--budget",
+        "1",
+        "--policy",
+        "tx",
+    ]
+    shown = recrawl(*arguments)
+    assert "clairvoyant" in shown.stdout, shown.stderr
+    assert "oldest" in shown.stdout
+    found = json.loads(recrawl(*arguments, "--json", "-").stdout)
+    assert [run["policy"] for run in found["runs"]] == ["oldest", "tx"]
+    assert found["bounds"]["t"]["1"]["change_ratio"] >= max(
+        run["change_ratio"] for run in found["runs"]
+    )
+    assert (
+        "within the data"
+        in recrawl("replay", tmp_path / "t.parquet", "--window", "1999-01-01..1999-02-01").stderr
+    )
+
+
 def test_version_and_help():
     assert recrawl("--version").stdout[0].isdigit()
     assert "ingest" in recrawl("--help").stdout

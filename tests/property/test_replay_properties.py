@@ -13,6 +13,7 @@ from recrawl.checks.store import check_adds_nothing_twice
 from recrawl.errors import BadInput
 from recrawl.history.memory import MemoryHistory
 from recrawl.lab.bounds import clairvoyant_change_ratio
+from recrawl.lab.compare import compare
 from recrawl.lab.metrics import daily, ndcg, summary
 from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
@@ -151,6 +152,25 @@ def test_a_history_in_memory_refuses_what_comes_late():
 
     with pytest.raises(BadInput, match="order of time"):
         check_adds_nothing_twice(new)
+
+
+def test_budgets_of_nothing_and_of_everything(tmp_path):
+    trace = read_trace(write(tmp_path, [[0, 1] * 5, [0] * 10, [2, 3, 3, 3, 1] * 2]))
+    nothing, all_ = (compare([trace], ["poisson"], [b]) for b in ("0", "100%"))
+    assert nothing.runs[1]["change_ratio"] == 0.0
+    assert all_.runs[1]["freshness"] == 1.0
+    assert all_.captured(all_.runs[1]) is None or all_.captured(all_.runs[1]) == 0.0
+
+
+def test_what_changes_in_a_run_with_failures_parts_and_304s(tmp_path):
+    trace = read_trace(write(tmp_path, [[0, 1] * 5, [0] * 10, [2, 3, 3, 3, 1] * 2]))
+    plain_run = replay(trace, "poisson", Budget(fetches=2))
+    same = replay(trace, "poisson", Budget(fetches=2), not_modified=1.0)
+    assert (plain_run.page == same.page).all()
+    lost = replay(trace, "poisson", Budget(fetches=2), failures=1.0)
+    assert not lost.succeeded.any()
+    parts = replay(trace, "poisson", Budget(fetches=2), parts=2)
+    assert (np.bincount(parts.cycle) == np.bincount(plain_run.cycle)).all()
 
 
 @pytest.mark.parametrize("change", ["column", "order", "window", "twice"])

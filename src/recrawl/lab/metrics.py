@@ -47,7 +47,8 @@ def daily(trace: Trace, cycles: Cycles, weight: FloatArray | None = None) -> Dai
     trace.links.mark(copy[copy >= 0], seen)
     rows = []
     for number in range(1, len(cycles.times)):
-        page = cycles.page[edges[number] : edges[number + 1]]
+        fetched = slice(edges[number], edges[number + 1])
+        spent, page = fetched.stop - fetched.start, cycles.page[fetched][cycles.succeeded[fetched]]
         live = trace.version_at(cycles.times[number])
         stale = _differ(trace.content, copy, live)
         before, after = copy[page], live[page]
@@ -57,7 +58,7 @@ def daily(trace: Trace, cycles: Cycles, weight: FloatArray | None = None) -> Dai
         until = cycles.times[number + 1] if number + 1 < len(cycles.times) else trace.window[1]
         rows.append(
             (
-                len(page),
+                spent,
                 stale[page].sum(),
                 worth[page[stale[page]]].sum() / worth.mean(),
                 ndcg(stale[page], int(stale.sum())),

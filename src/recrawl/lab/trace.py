@@ -95,6 +95,8 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
         )
     url, valid_from, status, content, links = _read(table)
     _check_order(url, valid_from, file)
+    window = window or _window(file)
+    _check_window(window, valid_from)
     first = np.flatnonzero(np.concatenate([[True], url[1:] != url[:-1]]))
     return Trace(
         name=path.stem if path.is_file() else path.name,
@@ -104,7 +106,7 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
         status=status,
         content=content,
         links=links,
-        window=window or _window(file),
+        window=window,
     )
 
 
@@ -150,6 +152,20 @@ def _check_order(url: NDArray[np.object_], valid_from: FloatArray, file: Path) -
         raise BadInput(
             f"The versions of {file} must be sorted by url and valid_from, none twice. "
             "They are not; sort them."
+        )
+
+
+def _check_window(window: tuple[Time, Time], valid_from: FloatArray) -> None:
+    begin, end = window
+    if (
+        not begin < end
+        or begin > valid_from.max(initial=-np.inf)
+        or end < valid_from.min(initial=np.inf)
+    ):
+        raise BadInput(
+            f"The window must begin before it ends and lie within the data. Got "
+            f"{units.show_time(begin)} .. {units.show_time(end)}, the data begin "
+            f"{units.show_time(float(valid_from.min(initial=np.inf)))}."
         )
 
 
