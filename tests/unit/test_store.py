@@ -48,6 +48,11 @@ def test_304_and_reported_unchanged_keep_the_copy(store, visits):
     assert store.pages().exposure[0] == 3.0
 
 
+def test_a_kind_without_a_digest_is_no_copy(store, visits):
+    store.append(visits((A, 0, 1), (A, 1, None, {"digest_of": "text"}), (A, 2, 2)))
+    assert changed(store) == [None, None, True]
+
+
 def test_error_is_a_visit_but_no_outcome(store, visits):
     store.append(
         visits((A, 0, 1), (A, 1, None, {"status": 500}), (A, 2, None, {"status": 0}), (A, 3, 1))

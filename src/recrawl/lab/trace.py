@@ -157,15 +157,11 @@ def _check_order(url: NDArray[np.object_], valid_from: FloatArray, file: Path) -
 
 def _check_window(window: tuple[Time, Time], valid_from: FloatArray) -> None:
     begin, end = window
-    if (
-        not begin < end
-        or begin > valid_from.max(initial=-np.inf)
-        or end < valid_from.min(initial=np.inf)
-    ):
+    first = float(valid_from.min(initial=np.inf))
+    if not begin < end or end < first:
         raise BadInput(
-            f"The window must begin before it ends and lie within the data. Got "
-            f"{units.show_time(begin)} .. {units.show_time(end)}, the data begin "
-            f"{units.show_time(float(valid_from.min(initial=np.inf)))}."
+            "The window must begin before it ends and lie within the data, which begin "
+            f"{units.show_time(first)}. Got {units.show_time(begin)} .. {units.show_time(end)}."
         )
 
 
