@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 NOW := 2026-03-03T00:00:00Z
 
-.PHONY: demo test check docs bench clean
+.PHONY: demo test check docs results bench clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -30,6 +30,9 @@ check: .venv/.ready  ## format, lint, types, import contract
 
 docs: .venv/.ready  ## what the code blocks of the documentation print
 	$(BIN)/python docs/blocks.py
+
+results: .venv/.ready  ## what policies find on real traces
+	$(BIN)/python docs/results.py
 
 bench: .venv/.ready  ## speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks --write

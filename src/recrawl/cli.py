@@ -222,7 +222,7 @@ def info(store: StorePath) -> None:
 
 @app.command()
 def parts(kind: Annotated[Kind | None, typer.Argument()] = None) -> None:
-    """List the policies, rates, detectors and readers there are."""
+    """List the policies, rates, detectors, readers and worlds there are."""
     table = Table("kind", "name", "answers", box=None)
     for each in [kind.value] if kind else list(registry.FOLDERS):
         for name, part in registry.parts(each).items():
@@ -253,14 +253,18 @@ def replay(
     ] = None,
 ) -> None:
     """Say what policies would have found on traces, beside oldest-first and the limit."""
+    from recrawl.lab.bits import is_bits, read_bits
     from recrawl.lab.compare import compare
     from recrawl.lab.trace import read_trace
 
     span = [units.time(part) for part in window.split("..", 1)] if window else None
     alive = []
     for path in traces:
-        whole = read_trace(path, (span[0], span[1]) if span else None)
-        alive.append(whole.take(whole.alive()))
+        if is_bits(path):
+            alive.append(read_bits(path))
+        else:
+            whole = read_trace(path, (span[0], span[1]) if span else None)
+            alive.append(whole.take(whole.alive()))
     with err.status("") if err.is_terminal else nullcontext() as status:
         found = compare(
             alive,
@@ -280,6 +284,22 @@ def replay(
         (sys.stdout.write if json_file == "-" else Path(json_file).write_text)(text + "\n")
     if json_file != "-":
         _ranking(found)
+
+
+@app.command()
+def world(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="See `recrawl parts world`.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Empty or new.")],
+    pages: Annotated[int | None, typer.Option(min=1)] = None,
+    days: Annotated[int | None, typer.Option(min=1)] = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+) -> None:
+    """Make a trace of a web whose truth is known."""
+    from recrawl.lab.worlds import write
+
+    sizes = {"pages": pages, "days": days}
+    given = {key: value for key, value in sizes.items() if value is not None}
+    write(registry.build("world", name).make(**given, seed=seed), folder)
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 RecrawlError
 ├── BadInput          a value breaks a rule; the message names parameter, rule, value and remedy
 │   ├── BadUrl        text that is not an http(s) URL
-│   └── UnknownPart   no policy, rate, detector or reader has that name
+│   └── UnknownPart   no policy, rate, detector, reader or world has that name
 └── StoreError        the history could not be read or written; nothing was changed
     ├── StoreNotFound no store in that folder
     ├── StoreBusy     another process is writing; names it

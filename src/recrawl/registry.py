@@ -20,6 +20,7 @@ FOLDERS = {
     "rate": "recrawl.rates",
     "detector": "recrawl.content.detectors",
     "reader": "recrawl.ingest.readers",
+    "world": "recrawl.lab.worlds",
 }
 
 

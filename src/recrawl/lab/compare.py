@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from recrawl import units
 from recrawl.lab.bounds import clairvoyant_change_ratio, clairvoyant_links
-from recrawl.lab.metrics import daily, summary
+from recrawl.lab.metrics import daily, starved, summary
 from recrawl.lab.replay import replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from recrawl.lab.metrics import Daily
     from recrawl.lab.trace import Trace
 
 BASELINE = "oldest"
@@ -24,6 +25,7 @@ class Comparison:
 
     runs: list[dict[str, Any]]  #: trace, policy, budget, pages, cycles, then the metrics
     bounds: dict[str, dict[str, dict[str, float]]]  #: by trace, then budget
+    curves: list[Daily]  #: of each run, cycle by cycle; the first seed's
 
     def captured(self, run: dict[str, Any]) -> float | None:
         """How much of the way from oldest-first to the clairvoyant change ratio a run goes."""
@@ -51,6 +53,7 @@ def compare(
     `replay`.
     """
     runs: list[dict[str, Any]] = []
+    curves: list[Daily] = []
     bounds: dict[str, dict[str, dict[str, float]]] = {}
     for trace in traces:
         for budget in budgets:
@@ -59,12 +62,17 @@ def compare(
                     progress(f"{trace.name} {budget} {policy}")
                 spend = units.budget(budget)
                 done = [replay(trace, policy, spend, seed=s, **options) for s in range(seeds)]
-                found = [summary(daily(trace, cycles)) for cycles in done]
+                days = [daily(trace, cycles) for cycles in done]
+                found = [
+                    summary(day) | {"starved": starved(cycles, len(trace))}
+                    for day, cycles in zip(days, done, strict=True)
+                ]
                 means = {name: sum(f[name] for f in found) / seeds for name in found[0]}
+                curves.append(days[0])
                 head = {"trace": trace.name, "policy": policy, "budget": budget}
                 runs.append(head | {"pages": len(trace), "cycles": len(done[0].times)} | means)
             bounds.setdefault(trace.name, {})[budget] = {
                 "change_ratio": clairvoyant_change_ratio(trace, done[0]),
                 "new_links_per_fetch": clairvoyant_links(trace, done[0]),
             }
-    return Comparison(runs, bounds)
+    return Comparison(runs, bounds, curves)

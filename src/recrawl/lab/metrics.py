@@ -100,6 +100,12 @@ def summary(run: Daily) -> dict[str, float]:
     }
 
 
+def starved(cycles: Cycles, pages: int) -> float:
+    """The share of the pages not visited in the second half of the cycles."""
+    late = cycles.page[cycles.cycle > (cycles.warm_up + len(cycles.times)) // 2]
+    return 1 - len(np.unique(late)) / max(pages, 1)
+
+
 def ndcg(hits: BoolArray, possible: int) -> float:
     """How early in the plan the changed pages come (Santos et al. 2015, natural logarithms)."""
     gain = np.ones(max(len(hits), 1))

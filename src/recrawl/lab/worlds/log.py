@@ -1,15 +1,12 @@
-"""Seeded worlds: webs whose truth is known because we made them."""
+"""The crawl log of a small world: what the demo and the documentation read."""
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from recrawl import units
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
@@ -40,8 +37,3 @@ def poisson_log(*, pages: int, days: int, start: Time, seed: int) -> pa.Table:
             ],
         }
     )
-
-
-if __name__ == "__main__":  # the demo's log, as JSON lines
-    log = poisson_log(pages=2_000, days=60, start=units.time("2026-01-01"), seed=1)
-    sys.stdout.writelines(json.dumps(record) + "\n" for record in log.to_pylist())

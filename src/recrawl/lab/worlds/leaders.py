@@ -1,0 +1,118 @@
+"""Pages that others follow: when a leader changes, pages on its topic change days later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from recrawl.errors import BadInput
+from recrawl.lab.worlds.groups import members
+from recrawl.lab.worlds.times import mixed_rates, poisson
+from recrawl.lab.worlds.web import lay_out
+from recrawl.lab.worlds.words import Topical
+from recrawl.lab.worlds.world import World, above_0, counts, generator, shares, world_of
+
+if TYPE_CHECKING:
+    from recrawl.model import BoolArray, FloatArray, IntArray
+
+LEAST, MOST = 1.0, 3.0  #: days from a leader's change to its followers'
+
+
+@dataclass(frozen=True)
+class Led(Topical):
+    """Text on the topic; every page of a topic links to its leader, whether it follows or not."""
+
+    leader: IntArray  #: of each page; its own number for a leader
+    urls: list[str]
+
+    def links(self, page: IntArray, version: IntArray) -> list[list[str]]:  # noqa: ARG002
+        lead = self.leader[page]
+        rows = zip(lead.tolist(), (lead != page).tolist(), strict=True)
+        return [[self.urls[to]] if other else [] for to, other in rows]
+
+
+@dataclass(kw_only=True)
+class Leaders:
+    """Each leader has `followers`, which heed its changes with chance `heed`, on any site.
+
+    With `follow` false they heed leaders that nobody sees: the rates are the same, but related
+    pages predict nothing. A method that still gains from them is fooling itself.
+    """
+
+    name: ClassVar[str] = "leaders"
+
+    follow: bool = True
+    followers: int = 4
+    heed: float = 0.9
+    shape: float = 1.0
+    mean: float = 0.1
+
+    def make(self, *, pages: int = 1_000, days: int = 90, seed: int = 0) -> World:
+        if not isinstance(self.follow, bool):
+            raise BadInput(f"follow must be true or false. Got {self.follow!r}; try false.")
+        counts(followers=self.followers)
+        above_0(shape=self.shape, mean=self.mean)
+        shares(heed=self.heed)
+        random = generator(pages=pages, days=days, seed=seed)
+        urls = lay_out(pages, random).urls
+        topic, leader = _roles(pages, self.followers, random)
+        rate = mixed_rates(int(topic.max()) + 1, self.shape, self.mean, random)[topic]
+        leads = leader == np.arange(pages)
+        changed = self._changes(rate, leader, leads, days, random)
+        content = Led(seed, topic, leader, urls)
+        rate = np.where(leads, rate, rate * self.heed)
+        return world_of(
+            self,
+            urls,
+            changed,
+            days=days,
+            seed=seed,
+            content=content,
+            rate=rate,
+            topic=topic,
+            leader=leader,
+        )
+
+    def _changes(
+        self,
+        rate: FloatArray,
+        leader: IntArray,
+        leads: BoolArray,
+        days: int,
+        random: np.random.Generator,
+    ) -> tuple[IntArray, FloatArray]:
+        # Everyone draws; a follower's own draw is what its unseen leader does. Begins early
+        # enough for the first days of the window to be like the others.
+        page, at = poisson(rate, days, random, begin=-MOST)
+        if self.follow:
+            row, heeded = _followed(page, leader, leads)
+        else:
+            row = np.flatnonzero(~leads[page])
+            heeded = page[row]
+        kept = random.random(len(row)) < self.heed
+        later = at[row] + random.uniform(LEAST, MOST, len(row))
+        own = leads[page]
+        return (
+            np.concatenate([page[own], heeded[kept]]),
+            np.concatenate([at[own], later[kept]]),
+        )
+
+
+def _roles(pages: int, followers: int, random: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """The topic and the leader of each page, scattered over the sites."""
+    topics = max(1, pages // (followers + 1))
+    place = random.permutation(pages)
+    topic = place % topics
+    return topic, np.argsort(place)[:topics][topic]
+
+
+def _followed(page: IntArray, leader: IntArray, leads: BoolArray) -> tuple[IntArray, IntArray]:
+    """For each change of a leader (by row) each of its followers."""
+    followers = np.flatnonzero(~leads)
+    followers = followers[np.argsort(leader[followers], kind="stable")]
+    edge = np.searchsorted(leader[followers], np.arange(len(leader) + 1))
+    rows = np.flatnonzero(leads[page])
+    row, member = members(edge, page[rows])
+    return rows[row], followers[member]

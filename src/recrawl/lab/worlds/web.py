@@ -1,0 +1,48 @@
+"""Where do the pages of a world live? Sites of very different sizes, with directories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.lab.worlds.words import word
+
+if TYPE_CHECKING:
+    from recrawl.model import IntArray
+
+SECTIONS = ("about", "blog", "docs", "help", "news", "products")  # sorted
+PAGES_PER_SITE = 60  # BRDC'12 has 58 (SCIENCE A3.16)
+
+
+@dataclass(frozen=True)
+class Web:
+    """Pages sorted by URL, so that those of a site, and of a directory, are neighbours."""
+
+    urls: list[str]
+    hosts: list[str]
+    site: IntArray  #: of each page
+    directory: IntArray  #: of each page; numbered through all sites
+
+    def __len__(self) -> int:
+        return len(self.urls)
+
+
+def lay_out(pages: int, random: np.random.Generator) -> Web:
+    """A web of that many pages; few sites are large."""
+    sites = max(1, round(pages / PAGES_PER_SITE))
+    size = 1.0 / np.arange(1.0, sites + 1.0) ** 0.7
+    names = random.permutation(max(sites, 5_000))[:sites].tolist()
+    hosts = sorted(f"{word(number)}.example" for number in names)
+    site = random.choice(sites, pages, p=random.permutation(size) / size.sum())
+    section = random.integers(len(SECTIONS), size=pages)
+    order = np.lexsort((section, site))
+    site, section = site[order], section[order]
+    slug = random.integers(5_000, size=pages).tolist()
+    width = len(str(pages))
+    urls = [
+        f"https://{hosts[s]}/{SECTIONS[d]}/{i:0{width}}-{word(w)}"
+        for i, (s, d, w) in enumerate(zip(site.tolist(), section.tolist(), slug, strict=True))
+    ]
+    return Web(urls, hosts, site, np.unique(site * len(SECTIONS) + section, return_inverse=True)[1])
