@@ -19,8 +19,9 @@ HEAD = f"""# Results
 
 Made by `make results` from the traces in `../shared/traces`: pages alive over the whole window, one
 cycle a day, two cycles of warm-up, ties by seeded hash, means over {SEEDS} orders of ties. In each
-cell: change ratio, freshness, new links a fetch. *Clairvoyant* is the most any schedule could reach, for
-change ratio and (greedily) for new links. Change ratio and freshness disagree: look at both.
+cell: change ratio, freshness, new links a fetch. *Clairvoyant* is the most any schedule could
+reach, for change ratio and (greedily) for new links. Change ratio and freshness disagree: look at
+both.
 """
 
 
