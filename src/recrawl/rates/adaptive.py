@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl.rates.bounds import bounded
-from recrawl.rates.weighted import READINGS, Cycles
+from recrawl.rates.weighted import READINGS, Cycles, named_parts
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages
@@ -31,49 +31,5 @@ class Adaptive:
         return bounded(READINGS[self.name](pages, cycles) / self.cycle_days)
 
 
-class NadText(Adaptive):
-    """Every visit counts alike; as the thesis words it."""
-
-    name: ClassVar[str] = "nad-text"
-
-
-class SadText(Adaptive):
-    """Only the last visit counts; as the thesis words it."""
-
-    name: ClassVar[str] = "sad-text"
-
-
-class AadText(Adaptive):
-    """A visit counts the more the later it was; as the thesis words it."""
-
-    name: ClassVar[str] = "aad-text"
-
-
-class GadText(Adaptive):
-    """A visit counts twice the one before it; as the thesis words it."""
-
-    name: ClassVar[str] = "gad-text"
-
-
-class NadCode(Adaptive):
-    """Every visit counts alike; as its code reckons, by cycle."""
-
-    name: ClassVar[str] = "nad-code"
-
-
-class SadCode(Adaptive):
-    """Only the last visit counts; as its code reckons, by cycle."""
-
-    name: ClassVar[str] = "sad-code"
-
-
-class AadCode(Adaptive):
-    """A visit counts the more the later it was; as its code reckons, by cycle."""
-
-    name: ClassVar[str] = "aad-code"
-
-
-class GadCode(Adaptive):
-    """A visit counts twice the one before it; as its code reckons, by cycle."""
-
-    name: ClassVar[str] = "gad-code"
+#: One class a reading, so that each is found by its name like any other part.
+globals().update({part.__name__: part for part in named_parts(Adaptive, READINGS)})

@@ -19,7 +19,7 @@ from recrawl.model import DAY
 from recrawl.rates.past import outcomes, owners, past, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages, Time
 
@@ -108,6 +108,18 @@ READINGS: Final[dict[str, Callable[[Pages, Cycles], FloatArray]]] = {
     "aad-code": aad_code,
     "gad-code": gad_code,
 }
+
+
+def named_parts(base: type, readings: Iterable[str]) -> list[type]:
+    """A class for each reading, with its name and its docstring."""
+    return [
+        type(
+            "".join(word.capitalize() for word in name.split("-")),
+            (base,),
+            {"name": name, "__doc__": READINGS[name].__doc__, "__module__": base.__module__},
+        )
+        for name in readings
+    ]
 
 
 @njit(cache=True)
