@@ -1,0 +1,23 @@
+"""How often should each page be visited, if its rate is known? Optimal rates under a budget."""
+
+from recrawl.allocate.age import AGE, age_rates
+from recrawl.allocate.freshness import FRESHNESS, freshness_rates
+from recrawl.allocate.harmonic import HARMONIC, complete_probabilities, harmonic_rates, mixed_rates
+from recrawl.allocate.hosts import within_host_caps
+from recrawl.allocate.memoryless import MEMORYLESS, memoryless_rates
+from recrawl.allocate.objective import Objective
+
+__all__ = [
+    "AGE",
+    "FRESHNESS",
+    "HARMONIC",
+    "MEMORYLESS",
+    "Objective",
+    "age_rates",
+    "complete_probabilities",
+    "freshness_rates",
+    "harmonic_rates",
+    "memoryless_rates",
+    "mixed_rates",
+    "within_host_caps",
+]

@@ -1,0 +1,83 @@
+"""Which pages now, if each is to be visited at the rate that is best in the long run?
+
+A page visited f times a day is due when f × days since its visit reaches 1, so that product is its
+score: ranked by it, visits to each page are evenly spaced at its rate. The rates are optimal for
+one objective, given the pages' change rates (`rate` names how they are estimated).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from recrawl import allocate, registry
+from recrawl.errors import BadInput
+from recrawl.policies.unlearned import Unlearned
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from recrawl.model import FloatArray, Pages, Time
+    from recrawl.protocols import Rate
+
+#: Part of the pages visited a day where the policy is not told. Scores have to be the same whatever
+#: the plan's budget is; this is the share of the examples, and a common one: every page in 20 days.
+SHARE: Final = 0.05
+
+BEST: Final[dict[str, Callable[[FloatArray, float], FloatArray]]] = {
+    "cho-freshness": allocate.freshness_rates,
+    "cho-age": allocate.age_rates,
+    "azar": allocate.memoryless_rates,
+    "lambdacrawl": allocate.harmonic_rates,
+}
+
+
+class Allocated(Unlearned):
+    """Days since the last visit × optimal visits a day.
+
+    `visits_per_day` is what all pages together get; it decides which are worth visiting at all, so
+    it should be near what the plans spend.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, *, rate: str = "smoothed", visits_per_day: float | None = None) -> None:
+        self.rate = rate
+        self.visits_per_day = visits_per_day
+
+    def score(self, pages: Pages, now: Time) -> FloatArray:
+        budget = SHARE * len(pages) if self.visits_per_day is None else self.visits_per_day
+        if self.visits_per_day is not None and not 0.0 < budget < np.inf:
+            raise BadInput(
+                f"visits_per_day of {self.name} must be finite and above 0. Got {budget} instead; "
+                f"leave it out for {SHARE:.0%} of the pages."
+            )
+        if not len(pages):
+            return np.zeros(0)
+        estimator: Rate = registry.make("rate", self.rate)
+        return BEST[self.name](estimator.rate(pages), budget) * pages.days_since_visit(now)
+
+
+class ChoFreshness(Allocated):
+    """Most copies up to date (Cho & Garcia-Molina 2003). Starves pages that change too fast: 0."""
+
+    name: ClassVar[str] = "cho-freshness"
+
+
+class ChoAge(Allocated):
+    """Least time since copies went out of date (Cho & Garcia-Molina 2003). Visits every page."""
+
+    name: ClassVar[str] = "cho-age"
+
+
+class Azar(Allocated):
+    """Most copies up to date, visits at random times (Azar et al. 2018). Starves pages as well."""
+
+    name: ClassVar[str] = "azar"
+
+
+class LambdaCrawl(Allocated):
+    """Fewest missed changes, the first counting most (Kolobov et al. 2019). Visits every page."""
+
+    name: ClassVar[str] = "lambdacrawl"
