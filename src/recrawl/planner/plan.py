@@ -189,7 +189,8 @@ def fetches(budget: Budget, pages: int) -> int:
     """How many pages the budget allows, of so many."""
     _check_budget(budget)
     if budget.share is not None:
-        return int(budget.share * pages + 1e-9)
+        least = 1 if budget.share > 0 and pages else 0  # a share of a few pages is still a plan
+        return max(int(budget.share * pages + 1e-9), least)
     return pages if budget.fetches is None else min(int(budget.fetches), pages)
 
 
