@@ -251,6 +251,9 @@ def replay(
     json_file: Annotated[
         str | None, typer.Option("--json", help="Write all numbers here; - is standard output.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write an HTML page with charts here.")
+    ] = None,
 ) -> None:
     """Say what policies would have found on traces, beside oldest-first and the limit."""
     from recrawl.lab.bits import is_bits, read_bits
@@ -284,6 +287,11 @@ def replay(
         (sys.stdout.write if json_file == "-" else Path(json_file).write_text)(text + "\n")
     if json_file != "-":
         _ranking(found)
+    if report:
+        from recrawl.lab.report import write_report
+
+        write_report(found, report)
+        _say(f"The report is {report}.", err)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from recrawl import units
 from recrawl.lab.bounds import clairvoyant_change_ratio, clairvoyant_links
+from recrawl.lab.known_rates import known_rates
 from recrawl.lab.metrics import daily, starved, summary
 from recrawl.lab.replay import replay
 
@@ -74,5 +75,6 @@ def compare(
             bounds.setdefault(trace.name, {})[budget] = {
                 "change_ratio": clairvoyant_change_ratio(trace, done[0]),
                 "new_links_per_fetch": clairvoyant_links(trace, done[0]),
+                **{f"{name}_known_rates": v for name, v in known_rates(trace, done[0]).items()},
             }
     return Comparison(runs, bounds, curves)

@@ -1,0 +1,156 @@
+"""What does a number do over time, or over budgets? Small charts as SVG text, for a report."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import (
+    FixedFormatter,
+    FixedLocator,
+    MaxNLocator,
+    NullLocator,
+    PercentFormatter,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from recrawl.model import FloatArray
+
+# Okabe & Ito's colours, told apart by the colour-blind too; no yellow, which paper swallows.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
+DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
+SIZE = (4.2, 2.4)  #: inches; about the width of a phone, so that letters keep their size there
+MOST_POINTS = 160  #: of a line; more than the width shows
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.size": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.edgecolor": "#888888",
+    "axes.axisbelow": True,
+}
+
+
+@dataclass(frozen=True)
+class Ink:
+    """How a policy's line looks, the same in all charts."""
+
+    colour: str
+    dashes: tuple[float, ...] = ()
+
+
+GREY = Ink("#777777", (4, 2))  #: for oldest-first
+BLACK = Ink("#222222", (1, 2))  #: for the clairvoyant
+
+
+def inks(policies: Sequence[str], baseline: str) -> dict[str, Ink]:
+    """One for each policy, in their order."""
+    others = [policy for policy in policies if policy != baseline]
+    drawn = {
+        policy: Ink(COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
+        for i, policy in enumerate(others)
+    }
+    return drawn | {baseline: GREY}
+
+
+def smoothed(values: FloatArray, over: int) -> FloatArray:
+    """The mean of each cycle and those before it, so many in all; fewer at the beginning.
+
+    >>> import numpy as np
+    >>> smoothed(np.array([2.0, 4.0, 6.0]), over=2).tolist()
+    [2.0, 3.0, 5.0]
+    """
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    end = np.arange(1, len(values) + 1)
+    begin = np.maximum(end - over, 0)
+    mean: FloatArray = (sums[end] - sums[begin]) / (end - begin)
+    return mean
+
+
+def over_time(lines: Mapping[str, FloatArray], ink: Mapping[str, Ink], *, name: str) -> str:
+    """One line a policy, over the cycles past warm-up."""
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        for policy, values in lines.items():
+            step = max(1, -(-len(values) // MOST_POINTS))
+            _line(axes, range(1, len(values) + 1, step), values[::step], ink[policy])
+        axes.set_xlabel("cycle after warm-up")
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        return _svg(figure, name)
+
+
+def frontier(
+    budgets: Sequence[str],
+    shares: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    ink: Mapping[str, Ink],
+    *,
+    name: str,
+) -> str:
+    """One line a policy, over budgets, which are shares of the pages."""
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        for policy, values in lines.items():
+            _line(axes, shares, values, ink[policy], marker="o", markersize=3.5)
+        if min(shares) > 0:
+            axes.set_xscale("log")
+        axes.xaxis.set_major_locator(FixedLocator(list(shares)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(FixedFormatter(list(budgets)))
+        axes.set_xlabel("budget of a cycle")
+        return _svg(figure, name)
+
+
+def _figure() -> tuple[Figure, Axes]:
+    """A figure that pyplot knows nothing of, so nothing is left behind."""
+    figure = Figure(figsize=SIZE, layout="constrained")
+    FigureCanvasSVG(figure)
+    axes = figure.add_subplot()
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, symbol="\N{NO-BREAK SPACE}%"))
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    return figure, axes
+
+
+def _line(
+    axes: Axes,
+    x: Sequence[float] | FloatArray,
+    y: Sequence[float] | FloatArray,
+    ink: Ink,
+    **more: object,
+) -> None:
+    style = (0, ink.dashes) if ink.dashes else "solid"
+    axes.plot(x, y, color=ink.colour, linestyle=style, linewidth=1.5, **more)  # type: ignore[arg-type]
+
+
+def _svg(figure: Figure, name: str) -> str:
+    """The figure as an element of a page: no prologue, no ids but those in use, short numbers."""
+    file = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(file, format="svg", transparent=True, metadata=nothing)
+    text = file.getvalue()
+    text = text[text.index("<svg") :]
+    used = set(re.findall(r"#([\w-]+)", text))
+    text = re.sub(r' id="([^"]+)"', lambda m: m[0] if m[1] in used else "", text)
+    text = re.sub(r"<!--.*?-->\s*", "", text)
+    text = re.sub(r'(?<= d=")[^"]+', lambda m: _short(m[0]), text)
+    text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{escape(name)}" ', 1)
+
+
+def _short(path: str) -> str:
+    return re.sub(r"-?\d+\.\d+", lambda m: f"{float(m[0]):.1f}", " ".join(path.split()))

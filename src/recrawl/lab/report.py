@@ -1,0 +1,195 @@
+"""What did a comparison find? One HTML file that explains itself, no network and no scripts."""
+
+from __future__ import annotations
+
+from importlib import resources
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from recrawl import units
+from recrawl.lab import charts
+from recrawl.lab.compare import BASELINE
+from recrawl.lab.statistics import holm, paired_difference
+from recrawl.planner.plan import fetches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from recrawl.lab.charts import Ink
+    from recrawl.lab.compare import Comparison
+    from recrawl.lab.metrics import Daily
+    from recrawl.model import FloatArray
+
+SMOOTH = 7  #: cycles that a point of a curve is the mean of
+CLEAR = 0.05  #: a smaller adjusted p is taken for a difference
+DRAWS = 9999  #: of the bootstrap; Holm multiplies the least p there can be
+SIGN = "\N{NO-BREAK SPACE}%"
+LIMIT = "the clairvoyant"
+
+Row = dict[str, Any]
+
+
+def write_report(
+    found: Comparison, path: Path, *, title: str = "What policies would have found"
+) -> None:
+    """Write the comparison as one self-contained HTML file."""
+    source = resources.files("recrawl.lab").joinpath("report.html.j2").read_text("utf-8")
+    page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    page.filters |= {"percent": _percent, "points": _points, "chance": _chance, "number": _number}
+    ink = charts.inks(list(dict.fromkeys(run["policy"] for run in found.runs)), BASELINE)
+    text = page.from_string(source).render(
+        title=title,
+        traces=_traces(found, ink),
+        ink=ink | {LIMIT: charts.BLACK},
+        baseline=BASELINE,
+        limit=LIMIT,
+        smooth=SMOOTH,
+    )
+    path.write_text(text, encoding="utf-8")
+
+
+def _traces(found: Comparison, ink: dict[str, Ink]) -> list[Row]:
+    """Everything the page says, by trace."""
+    pairs = list(zip(found.runs, found.curves, strict=True))
+    told = []
+    for trace, of_trace in groupby(pairs, lambda pair: pair[0]["trace"]):
+        tables = [
+            _table(found, list(of_budget), ink)
+            for _, of_budget in groupby(of_trace, lambda pair: pair[0]["budget"])
+        ]
+        told.append(
+            {
+                "name": trace,
+                "sentence": _sentence(tables[0]),
+                "tables": tables,
+                "frontiers": _frontiers(trace, tables, ink),
+            }
+        )
+    return told
+
+
+def _table(found: Comparison, pairs: Sequence[tuple[Row, Daily]], ink: dict[str, Ink]) -> Row:
+    """One trace at one budget: its runs, best first, and their curves."""
+    head = pairs[0][0]
+    ratio = {run["policy"]: _ratio(day) for run, day in pairs}
+    fresh = {run["policy"]: day.fresh for run, day in pairs}
+    differences = _differences(ratio)
+    rows = [
+        run
+        | differences.get(run["policy"], {"difference": None, "p": None})
+        | {"captured": found.captured(run)}
+        for run, _ in pairs
+    ]
+    name = f"{head['trace']} {head['budget']}"
+    return {
+        "trace": head["trace"],
+        "budget": _budget(head["budget"]),
+        "share": fetches(units.budget(head["budget"]), head["pages"]) / max(head["pages"], 1),
+        "pages": head["pages"],
+        "cycles": head["cycles"],
+        "bound": found.bounds[head["trace"]][head["budget"]],
+        "rows": sorted(rows, key=lambda row: -row["change_ratio"]),
+        "charts": {
+            f"{what}, mean of {SMOOTH} cycles": Markup(  # noqa: S704  # made here; its words are escaped
+                charts.over_time(
+                    {policy: charts.smoothed(line, SMOOTH) for policy, line in lines.items()},
+                    ink,
+                    name=f"{what}, {name}",
+                )
+            )
+            for what, lines in (("Change ratio", ratio), ("Freshness", fresh))
+        },
+    }
+
+
+def _ratio(day: Daily) -> FloatArray:
+    """Changes found a cycle, so that their mean is the change ratio of the run."""
+    return day.changed / max(float(day.fetched.mean()) if day.fetched.size else 0.0, 1e-9)
+
+
+def _differences(ratio: dict[str, FloatArray]) -> dict[str, Row]:
+    """Each policy against oldest-first, day by day; p as one of so many policies looked at."""
+    base = ratio[BASELINE]
+    if len(base) < 2:
+        return {}
+    each = {
+        policy: paired_difference(line, base, draws=DRAWS)
+        for policy, line in ratio.items()
+        if policy != BASELINE
+    }
+    adjusted = holm([difference.p for difference in each.values()])
+    return {
+        policy: {"difference": difference, "p": p}
+        for (policy, difference), p in zip(each.items(), adjusted, strict=True)
+    }
+
+
+def _frontiers(trace: str, tables: Sequence[Row], ink: dict[str, Ink]) -> dict[str, Markup]:
+    """What more budget buys; nothing where there is one budget only."""
+    if len(tables) < 2:
+        return {}
+    tables = sorted(tables, key=lambda table: table["share"])
+    axis = [t["budget"] for t in tables], [t["share"] for t in tables]
+    drawn = {}
+    for metric, what in (("change_ratio", "Change ratio"), ("freshness", "Freshness")):
+        lines = {
+            policy: [r[metric] for t in tables for r in t["rows"] if r["policy"] == policy]
+            for policy in (row["policy"] for row in tables[0]["rows"])
+        }
+        if metric in tables[0]["bound"]:
+            lines[LIMIT] = [table["bound"][metric] for table in tables]
+        svg = charts.frontier(
+            *axis, lines, ink | {LIMIT: charts.BLACK}, name=f"{what} by budget, {trace}"
+        )
+        drawn[f"{what} by budget"] = Markup(svg)  # noqa: S704  # made here; its words are escaped
+    return drawn
+
+
+def _sentence(table: Row) -> str:
+    """The answer in words."""
+    rows = table["rows"]
+    base = next(row for row in rows if row["policy"] == BASELINE)
+    best = next((row for row in rows if row["policy"] != BASELINE), base)
+    most = f"no schedule more than {_percent(table['bound']['change_ratio'], 0)}"
+    spent = f"With {table['budget']} of {table['pages']:,} pages a cycle"
+    old = _percent(base["change_ratio"], 0)
+    if best["change_ratio"] <= base["change_ratio"]:
+        fresh = _percent(base["freshness"], 0)
+        return (
+            f"{spent}, no policy here finds more than oldest-first: {old} of its fetches find a "
+            f"change ({most}); copies are {fresh} fresh."
+        )
+    doubt = "" if best["p"] is not None and best["p"] < CLEAR else " Chance may explain the gap."
+    return (
+        f"{spent}, {_percent(best['change_ratio'], 0)} of the fetches of {best['policy']} find a "
+        f"change (oldest-first {old}, {most}); copies are {_percent(best['freshness'], 0)} "
+        f"fresh.{doubt}"
+    )
+
+
+def _budget(text: str) -> str:
+    """A budget as people write it: "2 %" of the pages, "1,000"."""
+    text = str(text).strip()
+    return f"{text[:-1].strip()}{SIGN}" if text.endswith("%") else f"{int(text):,}"
+
+
+def _percent(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None else f"{100 * value:.{digits}f}{SIGN}".replace("-", "−")
+
+
+def _points(value: float) -> str:
+    """A difference of shares, in points of a percent."""
+    return f"{100 * value:+.1f}".replace("-", "−")
+
+
+def _chance(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _number(value: float, digits: int = 2) -> str:
+    return "∞" if np.isinf(value) else f"{value:.{digits}f}".replace("-", "−")
