@@ -11,13 +11,15 @@ NOW := 2026-03-03T00:00:00Z
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-demo: .venv/.ready  ## a small world's crawl log in, a plan out, one page explained
+demo: .venv/.ready  ## a crawl log in, a plan out, one page explained; four policies replayed
 	rm -rf demo && mkdir demo
 	$(BIN)/python -m recrawl.lab.worlds > demo/crawl.jsonl
 	$(BIN)/recrawl ingest demo/store demo/crawl.jsonl
 	$(BIN)/recrawl info demo/store
 	$(BIN)/recrawl plan demo/store --budget 12 --now $(NOW) --format table
 	$(BIN)/recrawl explain demo/store https://docs.example/00/page-170 --now $(NOW)
+	$(BIN)/recrawl world poisson --pages 1500 --days 90 --seed 1 -o demo/trace
+	$(BIN)/recrawl replay demo/trace --policy poisson --policy tx --policy freshness --budget 2% --budget 5% --report demo/report.html
 
 test: .venv/.ready  ## everything CI runs
 	$(BIN)/pytest --numprocesses auto

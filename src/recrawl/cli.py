@@ -251,6 +251,9 @@ def replay(
     json_file: Annotated[
         str | None, typer.Option("--json", help="Write all numbers here; - is standard output.")
     ] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Keep the raw runs in this folder, as Parquet.")
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write an HTML page with charts here.")
     ] = None,
@@ -274,6 +277,7 @@ def replay(
             policy,
             budget,
             seeds=seeds,
+            keep_in=keep,
             every=units.duration(every),
             warm_up=warm_up,
             parts=parts,

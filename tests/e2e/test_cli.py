@@ -217,7 +217,10 @@ def test_replay_prints_a_ranking_or_json(tmp_path):
     shown = recrawl(*arguments)
     assert "clairvoyant" in shown.stdout, shown.stderr
     assert "oldest" in shown.stdout
-    found = json.loads(recrawl(*arguments, "--json", "-").stdout)
+    found = json.loads(recrawl(*arguments, "--json", "-", "--keep", tmp_path / "raw").stdout)
+    raw = pq.read_table(tmp_path / "raw" / "t" / "tx-1-0.parquet")
+    assert raw.column_names == ["cycle", "at", "url", "succeeded"]
+    assert len(raw) == 3 * 5 + 17
     assert [run["policy"] for run in found["runs"]] == ["oldest", "tx"]
     assert found["bounds"]["t"]["1"]["change_ratio"] >= max(
         run["change_ratio"] for run in found["runs"]

@@ -9,12 +9,14 @@ from recrawl import units
 from recrawl.lab.bounds import clairvoyant_change_ratio, clairvoyant_links
 from recrawl.lab.known_rates import known_rates
 from recrawl.lab.metrics import daily, starved, summary
-from recrawl.lab.replay import replay
+from recrawl.lab.replay import keep, replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
     from recrawl.lab.metrics import Daily
+    from recrawl.lab.replay import Cycles
     from recrawl.lab.trace import Trace
 
 BASELINE = "oldest"
@@ -45,13 +47,14 @@ def compare(
     budgets: Sequence[str],
     *,
     seeds: int = 1,
+    keep_in: Path | None = None,
     progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Comparison:
     """Replay every policy on every trace at every budget; oldest-first is always among them.
 
-    With several `seeds` the metrics are means over as many orders of ties. `options` are those of
-    `replay`.
+    With several `seeds` the metrics are means over as many orders of ties. `keep_in` is a folder
+    for the raw runs; `options` are those of `replay`.
     """
     runs: list[dict[str, Any]] = []
     curves: list[Daily] = []
@@ -63,6 +66,8 @@ def compare(
                     progress(f"{trace.name} {budget} {policy}")
                 spend = units.budget(budget)
                 done = [replay(trace, policy, spend, seed=s, **options) for s in range(seeds)]
+                if keep_in is not None:
+                    _keep(done, trace, keep_in / trace.name, f"{policy}-{budget}")
                 days = [daily(trace, cycles) for cycles in done]
                 found = [
                     summary(day) | {"starved": starved(cycles, len(trace))}
@@ -78,3 +83,9 @@ def compare(
                 **{f"{name}_known_rates": v for name, v in known_rates(trace, done[0]).items()},
             }
     return Comparison(runs, bounds, curves)
+
+
+def _keep(done: list[Cycles], trace: Trace, folder: Path, name: str) -> None:
+    plain = name.replace("%", "pct").replace(":", "-")
+    for seed, cycles in enumerate(done):
+        keep(cycles, trace, folder / f"{plain}-{seed}.parquet")

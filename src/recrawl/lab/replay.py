@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from recrawl.chance import drawn
 from recrawl.cycle import turn
@@ -18,6 +19,7 @@ from recrawl.registry import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -36,6 +38,20 @@ class Cycles:
     page: IntArray
     succeeded: BoolArray
     fetches: int  #: that the budget allows a cycle, past warm-up
+
+
+def keep(cycles: Cycles, trace: Trace, file: Path) -> None:
+    """Write a raw run as Parquet: one row a fetch, in the order of the plans."""
+    table = {
+        "cycle": cycles.cycle,
+        "at": pa.array((cycles.times[cycles.cycle] * 1e6).astype(np.int64)).cast(
+            VISITS.field("at").type
+        ),
+        "url": pa.array(trace.urls, pa.string()).take(pa.array(cycles.page)),
+        "succeeded": cycles.succeeded,
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(table), file)
 
 
 class TraceEngine:

@@ -1,0 +1,79 @@
+"""How well does one ranking agree with another, and how true are forecast probabilities?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import rankdata
+
+if TYPE_CHECKING:
+    from recrawl.model import BoolArray, FloatArray
+
+
+def precision_at(truth: FloatArray, forecast: FloatArray) -> FloatArray:
+    """Precision@k for k = 1 … n: the share of the true top k among the forecast's top k.
+
+    Ties, in both rankings, are broken at random and independently; this is the exact expectation
+    over all ways to break them (Dang et al. 2021 average five).
+    """
+    top = np.arange(1.0, len(truth) + 1.0)
+    result = np.zeros(len(truth))
+    # Pages that share their places in both rankings share their chances.
+    places = np.column_stack([*_places(truth), *_places(forecast)])
+    kinds, counts = np.unique(places, axis=0, return_counts=True)
+    for (above, beside, above_too, beside_too), count in zip(kinds, counts, strict=True):
+        result += np.multiply(
+            count * _chance(top, above, beside), _chance(top, above_too, beside_too)
+        )
+    return result / top
+
+
+def _places(score: FloatArray) -> tuple[FloatArray, FloatArray]:
+    best, worst = rankdata(-score, "min"), rankdata(-score, "max")
+    return best - 1.0, worst - best + 1.0
+
+
+def _chance(top: FloatArray, above: float, beside: float) -> FloatArray:
+    """The chance to be among the top k, with so many surely above and so many tied."""
+    return np.clip((top - above) / beside, 0.0, 1.0)
+
+
+def area(truth: FloatArray, forecast: FloatArray) -> float:
+    """The area under the curve of Precision@k; a random forecast has about a half."""
+    return float(precision_at(truth, forecast).mean())
+
+
+def ceiling(truth: FloatArray) -> float:
+    """The area of a perfect forecast whose ties are broken by other coins than the truth's."""
+    return area(truth, truth)
+
+
+def spearman(truth: FloatArray, forecast: FloatArray) -> float:
+    """Rank correlation with average ranks; 0 where either ranks nothing."""
+    a, b = rankdata(truth), rankdata(forecast)
+    if a.std() == 0.0 or b.std() == 0.0:
+        return 0.0
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How true are probabilities? `said` and `seen` are means by bin."""
+
+    brier: float
+    said: FloatArray
+    seen: FloatArray
+    count: FloatArray
+
+
+def calibration(probability: FloatArray, happened: BoolArray, *, bins: int = 10) -> Calibration:
+    """Brier score and reliability curve, in bins of equal width."""
+    place = np.minimum((probability * bins).astype(np.int64), bins - 1)
+    count = np.bincount(place, minlength=bins).astype(np.float64)
+    some = count > 0
+    said = np.bincount(place, probability, minlength=bins)[some] / count[some]
+    seen = np.bincount(place, happened, minlength=bins)[some] / count[some]
+    brier = float(np.mean((probability - happened) ** 2)) if len(probability) else 0.0
+    return Calibration(brier, said, seen, count[some])
