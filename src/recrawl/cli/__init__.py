@@ -1,0 +1,72 @@
+"""The command line: each command is one library call in the same words."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+import recrawl
+from recrawl import registry
+from recrawl.cli import history, lab, planning
+from recrawl.cli.common import err, out, say
+from recrawl.errors import RecrawlError
+
+app = typer.Typer(
+    help="Decide which web pages to fetch again, and when.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+Kind = StrEnum("Kind", list(registry.FOLDERS))  # type: ignore[misc]
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        out.print(recrawl.__version__)
+        raise typer.Exit
+
+
+@app.command()
+def parts(kind: Annotated[Kind | None, typer.Argument()] = None) -> None:
+    """List the policies, rates, detectors, readers and worlds there are."""
+    table = Table("kind", "name", "answers", box=None)
+    for each in [kind.value] if kind else list(registry.FOLDERS):
+        for name, part in registry.parts(each).items():
+            doc = part.__doc__ or sys.modules[part.__module__].__doc__ or ""
+            table.add_row(each, name, doc.strip().splitlines()[0])
+    out.print(table)
+
+
+for command in (
+    history.ingest,
+    planning.plan,
+    planning.explain,
+    history.info,
+    lab.replay,
+    lab.world,
+):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        app()
+    except RecrawlError as error:
+        say(f"recrawl: {error}", err)
+        sys.exit(1)
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:  # a disk or a path that will not do
+        say(f"recrawl: {error.filename or 'output'}: {error.strerror}.", err)
+        sys.exit(1)

@@ -1,0 +1,88 @@
+"""Commands that fill a store and look into it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+import recrawl
+from recrawl import units
+from recrawl.cli.common import StorePath, clock, err, say
+from recrawl.errors import BadInput
+from recrawl.ingest import recognise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SOME_REJECTED = 3  #: exit status of an ingest that kept everything but some malformed records
+
+
+def ingest(
+    store: StorePath,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="`-` is standard input.")],
+    format: Annotated[  # noqa: A002
+        str | None, typer.Option(help="Reader to use instead of sniffing; see `parts reader`.")
+    ] = None,
+    rejects: Annotated[
+        Path | None, typer.Option(help="Write malformed records here, as JSON lines with reasons.")
+    ] = None,
+    detector: Annotated[
+        str | None,
+        typer.Option(help="What counts as a change, for a new store: digest, simhash:bits=5…"),
+    ] = None,
+) -> None:
+    """Add the visits of crawl files to a store, which is created if need be."""
+    if rejects and any(
+        Path(name).exists() and rejects.samefile(name) for name in files if rejects.exists()
+    ):
+        raise BadInput(f"--rejects must not be one of the files to read. Got {str(rejects)!r}.")
+    recognise(files, format)
+    with (
+        recrawl.open(store, create=True, detector=detector) as opened,
+        rejects.open("w", encoding="utf-8") if rejects else nullcontext() as sink,
+        _bar() as bar,
+    ):
+        report = recrawl.ingest(
+            opened, files, now=clock(None), format=format, rejects=sink, progress=bar
+        )
+    say(
+        f"{units.count(report.added, 'visit')} added, {report.known:,} already known, "
+        f"{units.count(report.pages, 'new page')}, {report.flips:,} gone or back, "
+        f"{report.rejected:,} rejected.",
+        err,
+    )
+    if report.rejected:
+        examples = [line for file in report.files for line in file.examples]
+        for line in examples[:3] if rejects is None else ():
+            say(f"rejected {line}", err)
+        if rejects is None and report.rejected > len(examples[:3]):
+            say("Run again with --rejects FILE to see them all; nothing is added twice.", err)
+        raise typer.Exit(SOME_REJECTED)
+
+
+def info(store: StorePath) -> None:
+    """Say what a store holds."""
+    held = recrawl.open(store).summary()
+    span = "none"
+    if held.first_visit is not None and held.last_visit is not None:
+        span = f"{units.show_time(held.first_visit)} to {units.show_time(held.last_visit)}"
+    say(f"pages    {held.pages:,} on {units.count(held.hosts, 'host')}")
+    say(f"visits   {held.visits:,}, {span}")
+    say(f"changes  {held.changes:,} (detector: {held.detector})")
+    say(f"failing  {units.count(held.failing, 'page')}")
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int | None], None] | None]:
+    """A progress bar on a terminal, none in a pipe."""
+    if not err.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task("reading", total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
