@@ -31,9 +31,10 @@ class Allowance:
 
     def take(self, candidates: IntArray, score: FloatArray, ties: KeyArray, quota: int) -> IntArray:
         """Take up to `quota` of the candidates, best first."""
-        candidates = candidates[~self.taken[candidates]]
         if quota == 0 or not candidates.size:
             return candidates[:0]
+        if self.taken.any():
+            candidates = candidates[~self.taken[candidates]]
         worth = score[candidates]
         worth[np.isnan(worth)] = -np.inf
         ties = ties[candidates]
@@ -52,7 +53,8 @@ class Allowance:
         self, worth: FloatArray, ties: KeyArray, host: IntArray, quota: int
     ) -> NDArray[np.int64]:
         """Rows among which the best are: a host's cap leaves only its own best in the running."""
-        if 4 * quota < len(worth):  # the upper part alone mostly suffices
+        # The upper part alone mostly suffices, unless the caps leave hardly more than the quota.
+        if 4 * quota < len(worth) and self.host_left.sum() > 2 * quota:
             edge = np.partition(worth, len(worth) - 4 * quota)[len(worth) - 4 * quota]
             upper = np.flatnonzero(worth >= edge)
             rows: NDArray[np.int64] = upper[
@@ -81,8 +83,9 @@ def _best(worth: FloatArray, ties: KeyArray, width: int) -> NDArray[np.int64]:
     """The `width` best, best first, without sorting the others."""
     if width == 0:
         return np.empty(0, np.int64)
-    rows = np.arange(len(worth))
-    if width < len(worth):
+    if width == len(worth):
+        rows = np.arange(len(worth))
+    else:
         edge = np.partition(worth, len(worth) - width)[len(worth) - width]
         sure, equal = np.flatnonzero(worth > edge), np.flatnonzero(worth == edge)
         short = width - len(sure)
@@ -90,11 +93,6 @@ def _best(worth: FloatArray, ties: KeyArray, width: int) -> NDArray[np.int64]:
             equal = equal[np.argpartition(ties[equal], short - 1)[:short]]
         rows = np.concatenate([sure, equal])
     return rows[np.lexsort((ties[rows], -worth[rows]))]
-
-
-@njit(cache=True)
-def _worse(a, b, worth, ties):  # type: ignore[no-untyped-def]
-    return worth[a] < worth[b] or (worth[a] == worth[b] and ties[a] > ties[b])
 
 
 @njit(cache=True)
@@ -106,6 +104,7 @@ def _best_of_hosts(worth, ties, host, left):  # type: ignore[no-untyped-def]
     for h in range(len(left)):
         room[h + 1] = room[h] + min(room[h + 1], max(left[h], 0))
     heap = np.empty(room[-1], np.int64)
+    value = np.empty(room[-1])  # of the rows in the heap, beside them: a heap lies scattered enough
     size = np.zeros(len(left), np.int64)
     for row in range(len(host)):
         h = host[row]
@@ -113,24 +112,38 @@ def _best_of_hosts(worth, ties, host, left):  # type: ignore[no-untyped-def]
         if size[h] < most:
             at = size[h]
             size[h] += 1
-            while at > 0 and _worse(row, heap[base + (at - 1) // 2], worth, ties):
-                heap[base + at] = heap[base + (at - 1) // 2]
-                at = (at - 1) // 2
-            heap[base + at] = row
-        elif most and _worse(heap[base], row, worth, ties):
-            at = 0
-            while 2 * at + 1 < most:
-                child = 2 * at + 1
-                if child + 1 < most and _worse(
-                    heap[base + child + 1], heap[base + child], worth, ties
-                ):
-                    child += 1
-                if _worse(row, heap[base + child], worth, ties):
+            while at > 0:
+                up = base + (at - 1) // 2
+                if not _worse(worth[row], row, value[up], heap[up], ties):
                     break
-                heap[base + at] = heap[base + child]
-                at = child
-            heap[base + at] = row
+                heap[base + at], value[base + at] = heap[up], value[up]
+                at = (at - 1) // 2
+            heap[base + at], value[base + at] = row, worth[row]
+        elif most and _worse(value[base], heap[base], worth[row], row, ties):
+            _replace(heap[base : base + most], value[base : base + most], row, worth[row], ties)
     return heap
+
+
+@njit(cache=True)
+def _replace(heap, value, row, worth, ties):  # type: ignore[no-untyped-def]
+    """Put a row in the place of the worst, and the next worst on top."""
+    at = 0
+    while 2 * at + 1 < len(heap):
+        down = 2 * at + 1
+        if down + 1 < len(heap) and _worse(
+            value[down + 1], heap[down + 1], value[down], heap[down], ties
+        ):
+            down += 1
+        if _worse(worth, row, value[down], heap[down], ties):
+            break
+        heap[at], value[at] = heap[down], value[down]
+        at = down
+    heap[at], value[at] = row, worth
+
+
+@njit(cache=True)
+def _worse(worth, row, other_worth, other, ties):  # type: ignore[no-untyped-def]
+    return worth < other_worth or (worth == other_worth and ties[row] > ties[other])
 
 
 @njit(cache=True)

@@ -107,14 +107,16 @@ class Contest:
         """The winning rows, best first within each reason, and the reasons."""
         allowance = _allowance(self.pages, self.budget)
         rows = np.flatnonzero(self.eligible)
-        days = self.pages.days_since_visit(self.now)
-        overdue = rows[days[rows] * DAY >= self.ruled.max_interval[rows]]
         explored = int(self.budget.explore * self.fetches)
+        overdue, days = rows[:0], self.score
+        if explored or self.ruled.max_interval.min(initial=np.inf) < np.inf:
+            days = self.pages.days_since_visit(self.now)
+            overdue = rows[days[rows] * DAY >= self.ruled.max_interval[rows]]
         stages = (
             (PINNED, rows[self.ruled.pin[rows]], self.score, self.fetches),
             (OVERDUE, overdue, self.score, self.fetches),
             (SCORED, rows, self.score, self.fetches - explored),
-            (EXPLORED, rows, days, self.fetches),
+            (EXPLORED, rows, days, explored),
         )
         chosen, why, left = [], [], self.fetches
         for reason, candidates, worth, quota in stages:
@@ -122,8 +124,6 @@ class Contest:
             chosen.append(taken)
             why.append(np.full(len(taken), reason, np.int8))
             left -= len(taken)
-            if reason == SCORED and not explored:
-                break
         return np.concatenate(chosen), np.concatenate(why)
 
 
