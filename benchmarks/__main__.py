@@ -14,7 +14,7 @@ import benchmarks
 
 SKIP = {"__main__", "harness"}
 PAGE = Path("docs/performance.md")
-LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow", "selectolax", "fastwarc")
+LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow", "selectolax", "fastwarc", "scrapy")
 
 
 def main() -> None:

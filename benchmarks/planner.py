@@ -49,6 +49,8 @@ class Columns:
             source=self,
         )
 
+    def signals(self) -> None: ...
+
     def pages(self) -> Pages:
         return self._pages
 

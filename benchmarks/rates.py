@@ -31,7 +31,8 @@ def many_pages(n: int = PAGES, each: int = INTERVALS) -> Pages:
     first_visit = NOW - (since[:, -1] + rng.exponential(3.0, n)) * DAY
     at = (first_visit[:, None] + since * DAY).ravel()
     start = np.arange(n + 1) * each
-    return build_pages(Intervals(start, days, changed, at, np.full(n * each, np.nan)), first_visit)
+    unknown = np.full((4, n * each), np.nan)
+    return build_pages(Intervals(start, days, changed, at, *unknown), first_visit)
 
 
 def figures() -> Iterator[Figure]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from recrawl.lab.compare import Comparison, compare
-from recrawl.lab.trace import read_trace
+from recrawl.lab.compare import Comparison, compare_files, with_baseline
 
 HERE = Path(__file__).parent
 POLICIES = ["random", "poisson", "freshness", "age", "cho", "tx", "nad-text", "sad-text"]
@@ -25,24 +23,16 @@ both.
 """
 
 
-def one(path: Path) -> Comparison:
-    trace = read_trace(path)
-    return compare([trace.take(trace.alive())], POLICIES, BUDGETS, seeds=SEEDS)
-
-
-def table(found: list[Comparison], budget: str) -> list[str]:
+def table(found: Comparison, budget: str) -> list[str]:
     """A row a policy, a column a trace."""
-    names = [next(iter(each.bounds)) for each in found]
+    names = list(found.bounds)
     lines = [f"## {budget} of the pages a day", "", f"| | {' | '.join(names)} |"]
     lines.append("|---" * (len(names) + 1) + "|")
-    limits = [each.bounds[name][budget] for each, name in zip(found, names, strict=True)]
+    limits = [found.bounds[name][budget] for name in names]
     cells = [f"{b['change_ratio']:.3f} / – / {b['new_links_per_fetch']:.2f}" for b in limits]
     lines.append(f"| *clairvoyant* | {' | '.join(cells)} |")
-    for policy in dict.fromkeys(["oldest", *POLICIES]):
-        runs = [
-            next(r for r in each.runs if (r["policy"], r["budget"]) == (policy, budget))
-            for each in found
-        ]
+    for policy in with_baseline(POLICIES):
+        runs = [r for r in found.runs if (r["policy"], r["budget"]) == (policy, budget)]
         cells = [
             f"{r['change_ratio']:.3f} / {r['freshness']:.3f} / {r['new_links_per_fetch']:.2f}"
             for r in runs
@@ -56,8 +46,7 @@ def main() -> None:
     paths = sorted(path.parent for path in folder.glob("*/versions.parquet"))
     if not paths:
         sys.exit(f"No traces in {folder}; docs/results.md stays as it is.")
-    with ProcessPoolExecutor() as pool:
-        found = list(pool.map(one, paths))
+    found = compare_files(paths, POLICIES, BUDGETS, opening={}, seeds=SEEDS)
     lines = [HEAD]
     for budget in BUDGETS:
         lines += table(found, budget)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from recrawl.history import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BATCH = 300
 
@@ -37,3 +43,23 @@ def hold(path: str, ready, done) -> None:
         store.append(batch(0))
         ready.set()
         done.wait(60)
+
+
+def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]) -> Path:
+    """A trace of (url, day, status, text, links) over the ten days from 2026-01-01."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = sorted(rows, key=lambda row: row[:2])
+    url, day, status, text, links = zip(*rows, strict=True)
+    at = np.array([1_767_225_600_000 + round(each * 86_400_000) for each in day])
+    table = pa.table(
+        {
+            "url": url,
+            "valid_from": pa.array(at).cast(pa.timestamp("ms", tz="UTC")),
+            "status": pa.array(status, pa.int16()),
+            "text": text,
+            "links": pa.array(links, pa.list_(pa.string())),
+        }
+    )
+    pq.write_table(table, folder / "versions.parquet")
+    (folder / "README.md").write_text("Window: 2026-01-01 .. 2026-01-11\n")
+    return folder

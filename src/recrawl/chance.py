@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from recrawl.model import KeyArray
+    from recrawl.model import FloatArray, KeyArray
 
 
 def mix(values: KeyArray) -> KeyArray:
@@ -22,3 +22,9 @@ def drawn(key: KeyArray, seed: int, now: float = 0.0) -> KeyArray:
     """A number of 64 bits for each page, fixed by its key, the seed and the time."""
     moment = np.array([now], dtype=np.float64).view(np.uint64)
     return mix(key ^ mix(moment ^ mix(np.array([seed % 2**64], dtype=np.uint64))))
+
+
+def uniform(key: KeyArray, seed: int, now: float = 0.0) -> FloatArray:
+    """A number in [0, 1) for each page, fixed by its key, the seed and the time."""
+    # 53 bits are what a float holds: with more, some would round up to 1
+    return (drawn(key, seed, now) >> np.uint64(11)).astype(np.float64) * 2.0**-53

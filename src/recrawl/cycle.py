@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recrawl.planner import plan
@@ -10,20 +9,9 @@ from recrawl.planner import plan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
-
     from recrawl.model import Budget, Time
     from recrawl.planner import Plan, Rule
     from recrawl.protocols import Engine, Policy, Recorder
-
-
-@dataclass(frozen=True)
-class Cycle:
-    """One turn of the loop: what was planned, and what came back."""
-
-    now: Time
-    plan: Plan
-    visits: pa.Table
 
 
 def turn(
@@ -36,12 +24,13 @@ def turn(
     rules: Sequence[Rule] = (),
     ties: str = "hash",
     seed: int = 0,
-) -> Cycle:
-    """Plan what to fetch now, have it fetched, and record what it showed.
+) -> Plan:
+    """Plan what to fetch now, have it fetched, and record what it showed, batch by batch.
 
-    The policy learns from it at the beginning of the next turn.
+    The policy learns from it at the beginning of the next turn. No batch is kept: there may be more
+    than fits into memory.
     """
     chosen = plan(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
-    visits = engine.fetch(chosen)
-    history.append(visits, now=now)
-    return Cycle(now, chosen, visits)
+    for batch in engine.fetch(chosen):
+        history.append(batch, now=now)
+    return chosen

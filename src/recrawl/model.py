@@ -27,7 +27,8 @@ VISITS = pa.schema(
     [
         pa.field("url", pa.string(), nullable=False),
         pa.field("at", pa.timestamp("us", tz="UTC")),
-        pa.field("status", pa.int16()),  # null: fetched, status not recorded
+        # null: fetched, status not recorded; 0: tried, but no (whole) answer came
+        pa.field("status", pa.int16()),
         pa.field("digest", pa.uint64()),  # equal digests of the same kind = same content
         pa.field(
             "digest_of", pa.string()
@@ -60,6 +61,13 @@ class Intervals:
     changed: BoolArray  #: the visit that closed it showed a change
     at: FloatArray  #: time of that visit
     modified: FloatArray  #: Last-Modified seen by that visit; NaN where the server sent none
+    new_internal: FloatArray  #: links of that visit that the copy before it had not, same host
+    new_external: FloatArray  #: and those to other hosts; NaN where links were not compared
+    links: FloatArray  #: all links of that visit; NaN where they were not looked for
+
+    def columns(self) -> dict[str, Column]:
+        """What is known of each interval, by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
 
 
 class PageSource(Protocol):
@@ -125,6 +133,14 @@ class Pages:
 
 
 @dataclass(frozen=True)
+class Signals:
+    """What sitemaps and feeds claim, and how their claims have fared; columns by name."""
+
+    latest: dict[str, Column]  #: page_id, kind, said: the last change that each kind claims
+    tally: dict[str, Column]  #: host, kind, found, missed, false_alarms, quiet: compared visits
+
+
+@dataclass(frozen=True)
 class Forecast:
     """What a visit to each page at one time would find."""
 
@@ -143,3 +159,4 @@ class Budget:
     bytes: float | None = None
     seconds: float | None = None
     explore: float = 0.0  #: part of the fetches given to the pages unseen for longest
+    discover: float | None = None  #: part given to pages never visited; None: they just compete

@@ -6,20 +6,22 @@ arguments, each with a default; learned values end in `_`. `recrawl.checks` says
 
 from __future__ import annotations
 
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import IO, TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from recrawl.model import FloatArray, Pages, Time
+    from recrawl.model import FloatArray, Pages, Signals, Time
 
 
 class History(Protocol):
     """All visits made so far, as a policy may see them."""
 
     def pages(self) -> Pages: ...
+    def signals(self) -> Signals | None:
+        """What others say of changes; None where nobody does."""
 
 
 class Recorder(History, Protocol):
@@ -28,10 +30,21 @@ class Recorder(History, Protocol):
     def append(self, visits: pa.Table, *, now: Time | None = None) -> object: ...
 
 
-class Engine(Protocol):
-    """Whatever carries out a plan and returns the visits (in the schema VISITS)."""
+class Planned(Protocol):
+    """What an engine sees of a plan: pages, the most wanted first, and when it was made."""
 
-    def fetch(self, plan: Any) -> pa.Table: ...
+    @property
+    def pages(self) -> Pages: ...
+    @property
+    def now(self) -> Time: ...
+    def urls(self) -> Sequence[str]: ...
+    def __len__(self) -> int: ...
+
+
+class Engine(Protocol):
+    """Whatever carries out a plan: visits in the schema VISITS, in batches as they are made."""
+
+    def fetch(self, plan: Planned) -> Iterable[pa.Table]: ...
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ import pkgutil
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from recrawl.errors import BadInput, UnknownPart
@@ -21,6 +22,13 @@ FOLDERS = {
     "detector": "recrawl.content.detectors",
     "reader": "recrawl.ingest.readers",
     "world": "recrawl.lab.worlds",
+}
+#: Of arguments annotated so what they must be, for they may come from the command line as any text.
+_KINDS: dict[str, tuple[Any, str]] = {
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "bool": (bool, "true or false"),
+    "str": (str, "a text"),
 }
 
 
@@ -42,9 +50,13 @@ def parts(kind: str) -> dict[str, type[Any]]:
 def build(kind: str, written: str, **arguments: object) -> Any:
     """A part as people write it: its name, or `name:argument=value,argument=value`.
 
+    A policy may also be the path of the JSON file that `recrawl evolve` wrote.
+
     >>> build("detector", "shingles:tau=0.3,inclusive=true").tau
     0.3
     """
+    if kind == "policy" and written.endswith(".json"):
+        return make(kind, "evolved", file=written, **arguments)
     name, _, rest = written.partition(":")
     for pair in filter(None, rest.split(",")):
         argument, equals, value = pair.partition("=")
@@ -75,8 +87,11 @@ def make(kind: str, name: str, **arguments: object) -> Any:
     if name not in known:
         raise unknown(kind, name, known)
     allowed = inspect.signature(known[name]).parameters
-    for argument in arguments:
+    for argument, value in arguments.items():
         if argument not in allowed:
             takes = ", ".join(allowed) or "no arguments"
             raise BadInput(f"The {kind} {name!r} has no argument {argument!r}. It takes: {takes}.")
+        wanted, rule = _KINDS.get(allowed[argument].annotation, (object, ""))
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise BadInput(f"The {kind} {name!r}: {argument} must be {rule}. Got {value!r}.")
     return known[name](**arguments)

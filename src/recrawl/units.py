@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget, Time
 
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
+_PERIODS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": DAY, "week": 7 * DAY}
+_SECONDS = {w: s for name, s in _PERIODS.items() for w in (name[0], name, name + "s")}
+DIGITS = 18  #: of a number of fetches, at most: it must fit into 64 bits
 _BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
 
 
@@ -30,10 +32,45 @@ def share(text: str) -> float:
     return float(match[1]) / 100
 
 
+def speed(text: str) -> float:
+    """Simulated seconds a real second in "1d/2s".
+
+    >>> speed("1d/2s")
+    43200.0
+    """
+    simulated, slash, real = text.partition("/")
+    if not slash or not duration(real):
+        raise BadInput(
+            "A speed must be simulated time for real time, such as a day for two seconds. "
+            f"Got {text!r}; try 1d/2s."
+        )
+    return duration(simulated) / duration(real)
+
+
+def pace(text: str) -> tuple[int, float]:
+    """Fetches, and the seconds in which they may be made, in "500/day" or "20/h".
+
+    >>> pace("20/h")
+    (20, 3600.0)
+    """
+    match = re.fullmatch(r"\s*(\d+)\s*/\s*([A-Za-z]+)\s*", text)
+    if match is None or len(match[1]) > DIGITS or match[2].lower() not in _SECONDS:
+        raise BadInput(
+            "A pace must be a whole number of fetches in a second, minute, hour, day or week. "
+            f"Got {text[:60]!r}; try 500/day or 20/h."
+        )
+    return int(match[1]), _SECONDS[match[2].lower()]
+
+
 def budget(text: str | int) -> Budget:
     """Fetches from "200" or 200, a share of the pages from "2%"."""
     written = str(text).strip()
-    if re.fullmatch(r"\d{1,18}", written):
+    if re.fullmatch(r"\d+", written):
+        if len(written) > DIGITS:
+            raise BadInput(
+                f"A budget must be below 10^{DIGITS} fetches. Got {written[: DIGITS + 1]}…; "
+                "try 100% for all pages."
+            )
         return Budget(fetches=int(written))
     if written.endswith("%"):
         return Budget(share=share(written))
@@ -63,9 +100,13 @@ def show_time(at: Time) -> str:
     """A time as ISO 8601 to the second, "never" where there is none."""
     if at != at:  # NaN
         return "never"
-    if not 0 <= at < 253_402_300_800:
+    if at >= 253_402_300_800:
         return "after the year 9999"
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if at < -62_135_596_800:
+        return "before the year 1"
+    return (
+        datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
+    )
 
 
 def show_days(days: float) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
 from unittest import mock
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from recrawl.cli import main
@@ -190,9 +197,6 @@ def test_output_is_plain_in_a_pipe_and_a_closed_pipe_is_no_error(path):
 
 
 def test_replay_prints_a_ranking_or_json(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     days = [(page, day) for page in range(5) for day in range(0, 20, page + 1)]
     trace = {
         "url": [f"https://h.example/{page}" for page, _ in days],
@@ -213,15 +217,17 @@ def test_replay_prints_a_ranking_or_json(tmp_path):
         "1",
         "--policy",
         "tx",
+        "--objective",
+        "new-links",
     ]
     shown = recrawl(*arguments)
     assert "clairvoyant" in shown.stdout, shown.stderr
     assert "oldest" in shown.stdout
     found = json.loads(recrawl(*arguments, "--json", "-", "--keep", tmp_path / "raw").stdout)
     raw = pq.read_table(tmp_path / "raw" / "t" / "tx-1-0.parquet")
-    assert raw.column_names == ["cycle", "at", "url", "succeeded"]
+    assert raw.column_names == ["cycle", "at", "url", "succeeded", "said"]
     assert len(raw) == 3 * 5 + 17
-    assert [run["policy"] for run in found["runs"]] == ["oldest", "tx"]
+    assert [run["policy"] for run in found["runs"]] == ["oldest", "tx", "links"]
     assert found["bounds"]["t"]["1"]["change_ratio"] >= max(
         run["change_ratio"] for run in found["runs"]
     )
@@ -231,6 +237,175 @@ def test_replay_prints_a_ranking_or_json(tmp_path):
     )
 
 
+def test_replays_of_several_traces_run_side_by_side_and_a_store_is_a_trace(path, tmp_path):
+    small = Path(__file__).parents[1] / "golden" / "small"
+    copy = shutil.copytree(small, tmp_path / "copy")
+    weights = tmp_path / "weights.csv"
+    weights.write_text("url,weight\nhttps://gopo.example/about/000-gego,5\n")
+    options = ["--budget", "4%", "--ties", "id", "--json", "-", "--weights", weights]
+    found = json.loads(recrawl("replay", small, copy, *options).stdout)
+    assert [(run["trace"], run["policy"]) for run in found["runs"]] == [
+        ("small", "oldest"),
+        ("small", "poisson"),
+        ("copy", "oldest"),
+        ("copy", "poisson"),
+    ]
+    assert found["runs"][0] | {"trace": ""} == found["runs"][2] | {"trace": ""}
+    own = recrawl("replay", path, "--cohort", "all", "--discover", "oracle")
+    assert own.returncode == 0, own.stderr
+    assert "answers are known" in own.stdout
+    weights.write_text("https://gopo.example/about/000-gego,-5\n")
+    assert "line 1: must be a URL and a weight" in recrawl("replay", small, *options).stderr
+
+
+VERSION = {
+    "url": pa.array(["https://h.example/"]),
+    "valid_from": pa.array([1_767_225_600_000]).cast(pa.timestamp("ms")),
+    "status": pa.array([200], pa.int16()),
+    "text": pa.array(["words"]),
+    "links": pa.array([["https://x.example/"]]),
+}
+MAIN = "from recrawl.cli import main; main()"
+WINDOW = ["--window", "2026-01-01..2026-01-20"]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "says"),
+    [
+        ("url", pa.array([None], pa.string()), "url must not be null"),
+        ("url", pa.array([1]), "url must be text. Got int64"),
+        ("valid_from", pa.array([None], pa.timestamp("us")), "valid_from must not be null"),
+        ("valid_from", pa.array([20_000]).cast("int32").cast("date32"), "must be a timestamp"),
+        ("valid_from", pa.array(["2026-01-01"]), "must be a timestamp. Got string"),
+        ("status", pa.array([None], pa.int16()), "status must not be null"),
+        ("status", pa.array([100_000]), "from 100 to 599. Got 100000"),
+        ("text", pa.array([5]), "text must be text. Got int64"),
+        ("links", pa.array(["https://x.example/"]), "must be a list of texts. Got string"),
+        ("links", pa.array([[1]]), "must be a list of texts"),
+        ("links", pa.array([["https://x.example/", None]]), "links must not be null"),
+        ("url", None, "must hold versions of pages"),
+    ],
+)
+def test_columns_that_are_no_trace_are_refused(tmp_path, column, values, says):
+    table = pa.table(VERSION)
+    pq.write_table(
+        pa.table(VERSION | {column: values}) if values is not None else table.slice(1),
+        tmp_path / "t.parquet",
+    )
+    done = recrawl("replay", tmp_path / "t.parquet", *WINDOW)
+    assert done.returncode == 1
+    assert says in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "options", "says"),
+    [
+        ("empty", b"", WINDOW, "must be a Parquet file"),
+        ("README.md", b"# A trace", WINDOW, "must be a Parquet file"),
+        ("cut.parquet", b"PAR1cut", WINDOW, "must be a Parquet file"),
+        ("bits", b"0", [], "more cycles than the warm-up, 2. Got 1"),
+        ("bits", b"0" * 20, WINDOW, "--window must be left out"),
+        ("bits", b"0" * 20, ["--every", "0s"], "at least a second"),
+        ("bits", b"0" * 20, ["--every", "30d"], "Got 0, of 30 d each"),
+        ("bits", b"0" * 20, ["--warm-up", "100"], "Got 20, of 24 h each"),
+        ("bits", b"0" * 20, ["--policy", "random:seed=x"], "seed must be a whole number"),
+        ("bits", b"0" * 20, ["--budget", "1" + "0" * 18], "must be below 10^18"),
+        ("bits", b"0" * 20, ["--weights", "{here}/binary"], "must be a CSV file in UTF-8"),
+        ("bits", b"0" * 20, ["--weights", "{here}/long"], "field larger than"),
+        ("ok.parquet", None, ["--window", "1900-01-01..1900-02-01"], "Got 1900-01-01T00:00:00Z"),
+        ("ok.parquet", None, [], "no line 'Window: A .. B'"),
+        ("gone.parquet", None, [*WINDOW, "--cohort", "all"], "give another --window."),
+    ],
+)
+def test_replays_that_cannot_be_are_refused(tmp_path, name, data, options, says):
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    (tmp_path / "long").write_text("x" * 200_000)
+    table = pa.table(VERSION | {"status": pa.array([404 if "gone" in name else 200], pa.int16())})
+    if data is None:
+        (tmp_path / "README.md").write_bytes(b"\xff\xfe")
+        pq.write_table(table, tmp_path / name)
+    else:
+        (tmp_path / name).write_bytes(data)
+    done = recrawl("replay", tmp_path / name, *[o.format(here=tmp_path) for o in options])
+    assert done.returncode == 1, done.stdout
+    assert says in done.stderr.replace("\n", " ")
+
+
+def test_a_damaged_page_of_parquet_is_told_in_one_line(tmp_path):
+    file = tmp_path / "t.parquet"
+    pq.write_table(pa.table(VERSION), file)
+    data = bytearray(file.read_bytes())
+    data[8:60] = b"\xff" * 52
+    file.write_bytes(data)
+    done = recrawl("replay", file, *WINDOW)
+    assert done.returncode == 1
+    assert "It cannot be read: " in done.stderr
+
+
+def test_an_interrupted_replay_of_several_traces_says_nothing(tmp_path):
+    small = Path(__file__).parents[1] / "golden" / "small"
+    budgets = [word for n in range(1, 60) for word in ("--budget", str(n))]
+    done = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "replay", small, small, "--keep", tmp_path, *budgets],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # A shell's background job, as tests may be, passes on that interrupts are ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    )
+    while not any(tmp_path.glob("*/*.parquet")):
+        assert done.poll() is None
+        time.sleep(0.05)
+    os.killpg(done.pid, signal.SIGINT)
+    assert done.communicate(timeout=60)[1] == b""
+    assert done.returncode == 130
+
+
 def test_version_and_help():
     assert recrawl("--version").stdout[0].isdigit()
     assert "ingest" in recrawl("--help").stdout
+
+
+def test_evolve_writes_a_policy_that_replay_and_plan_take(path, tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    from recrawl.evolve.presets import PRESETS
+
+    monkeypatch.setitem(
+        PRESETS, "modern", replace(PRESETS["modern"], individuals=30, generations=3)
+    )
+    trace, policy = tmp_path / "trace", tmp_path / "policy.json"
+    recrawl("world", "brdc", "--pages", 300, "--days", 20, "-o", trace)
+    done = recrawl("evolve", trace, "-o", policy, "--terminals", "n,X,t,rate", "--explore", "20%")
+    assert done.returncode == 0, done.stderr
+    formula, _latex, head, ours, known = done.stdout.splitlines()
+    assert json.loads(policy.read_text())["formula"] == formula
+    assert "train" in head
+    assert ours.startswith("this formula")
+    assert known.startswith("t * X")
+    again = recrawl("evolve", trace, "-o", policy, "--terminals", "n,X,t,rate", "--explore", "20%")
+    assert again.stdout == done.stdout
+    replayed = recrawl("replay", trace, "--policy", policy, "--budget", "5%", "--json", "-")
+    assert str(policy) in {run["policy"] for run in json.loads(replayed.stdout)["runs"]}
+    planned = recrawl("plan", path, "--policy", policy, "--budget", "5", "--now", NOW)
+    assert len(planned.stdout.splitlines()) == 5
+    policy.write_text(policy.read_text()[:50])
+    refused = recrawl("plan", path, "--policy", policy, "--now", NOW)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "must be JSON" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--terminals", "n,colour"], "terminals must be among"),
+        (["--fitness", "speed"], "A fitness must be of"),
+        (["--budget", "lots"], "A budget must be"),
+        (["--warm-up", "20"], "warm_up must leave"),
+    ],
+)
+def test_evolve_refuses_what_cannot_be_meant(tmp_path, arguments, says):
+    (tmp_path / "bits.txt").write_text("0101\n1111\n0000\n0010\n1000\n")
+    done = recrawl("evolve", tmp_path, "-o", tmp_path / "policy.json", *arguments)
+    assert done.returncode == 1
+    assert says in done.stderr.replace("\n", " ")
+    assert not (tmp_path / "policy.json").exists()

@@ -45,6 +45,9 @@ class Past:
         healthy = {"failures": np.zeros(n, np.int64), "page_id": np.arange(n)}
         self._pages = replace(pages, host=np.array(hosts), **(healthy | columns))
 
+    def signals(self):
+        return None
+
     def pages(self):
         return self._pages
 

@@ -21,7 +21,7 @@ positive = st.floats(1e-3, 1e2)
 
 def page(days, changed):
     at = np.cumsum(days) * DAY
-    past = Intervals(np.array([0, len(days)]), days, changed, at, np.full(len(days), np.nan))
+    past = Intervals(np.array([0, len(days)]), days, changed, at, *np.full((4, len(days)), np.nan))
     return build_pages(past, np.zeros(1))
 
 

@@ -1,4 +1,4 @@
-"""Known optima (SCIENCE.md K2–K5, K16), host caps against a general solver, and refusals."""
+"""Known optima (K2–K5, K16), host caps against a general solver, and refusals."""
 
 import numpy as np
 import pytest

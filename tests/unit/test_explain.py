@@ -54,6 +54,9 @@ def test_waiting_as_long_as_it_says_has_it_picked(crawl):
             last[row] -= more * DAY
             self.then = replace(pages, last_visit=last)
 
+        def signals(self):
+            return None
+
         def pages(self):
             return self.then
 

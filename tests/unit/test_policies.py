@@ -1,4 +1,4 @@
-"""Known answers of the policies (SCIENCE.md K13, K15, K16)."""
+"""Known answers of the policies (K13, K15, K16)."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def pages_at(visited):
     ]
     days, changed, at = (np.array(column) for column in zip(*rows, strict=True))
     start = np.cumsum([0, *map(len, visited)])
-    past = Intervals(start, days.astype(float), changed, at, np.full(len(at), np.nan))
+    past = Intervals(start, days.astype(float), changed, at, *np.full((4, len(at)), np.nan))
     return build_pages(past, np.zeros(len(visited)))
 
 

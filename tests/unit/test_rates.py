@@ -1,4 +1,4 @@
-"""Known answers of the rate estimators (SCIENCE.md K1, K14, B3)."""
+"""Known answers of the rate estimators (K1, K14)."""
 
 from dataclasses import replace
 
@@ -22,9 +22,9 @@ def one_page(days, changed, modified=None):
     days, changed = np.array(days, dtype=float), np.array(changed, dtype=bool)
     modified = np.full(len(days), np.nan) if modified is None else np.array(modified) * DAY
     start = np.array([0, len(days)])
-    return build_pages(
-        Intervals(start, days, changed, np.cumsum(days) * DAY, modified), np.zeros(1)
-    )
+    unknown = np.full((3, len(days)), np.nan)
+    past = Intervals(start, days, changed, np.cumsum(days) * DAY, modified, *unknown)
+    return build_pages(past, np.zeros(1))
 
 
 def rate(name, pages, **arguments):

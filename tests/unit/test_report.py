@@ -73,7 +73,9 @@ def test_page_parses_and_holds_every_policy(found, tmp_path):
     for policy in ["oldest", *POLICIES]:
         assert policy in page.text
     assert page.tags.count("table") == 2
-    assert page.tags.count("figure") == 6  # two curves a budget, two frontiers
+    assert (
+        page.tags.count("figure") == 9
+    )  # two curves and a calibration a budget, two frontiers, a histogram
     assert len(page.ids) == len(set(page.ids))
 
 
@@ -103,7 +105,7 @@ def test_sentence_is_made_of_the_numbers(found, tmp_path):
 def test_oldest_first_alone(folder, tmp_path):
     page = Page(report(compare([read_trace(folder)], [], ["5%"]), tmp_path))
     assert "no policy here finds more than oldest-first" in page.text
-    assert page.tags.count("figure") == 2
+    assert page.tags.count("figure") == 4
 
 
 @pytest.mark.parametrize("budget", ["0", "0%", "100%"])
@@ -112,7 +114,7 @@ def test_budgets_at_the_edge(folder, tmp_path, budget):
     assert "nan" not in page.text
 
 
-@pytest.mark.parametrize("warm_up", [29, 30])
+@pytest.mark.parametrize("warm_up", [28, 29])
 def test_too_few_cycles_have_no_interval(folder, tmp_path, warm_up):
     few = compare([read_trace(folder)], ["poisson"], ["5%"], warm_up=warm_up)
     assert "nan" not in Page(report(few, tmp_path)).text
@@ -125,9 +127,9 @@ def test_names_are_escaped(found, tmp_path):
         run | {"policy": as_evil.get(run["policy"], run["policy"]), "trace": evil}
         for run in found.runs
     ]
-    text = report(
-        replace(found, runs=runs, bounds={evil: found.bounds["small"]}), tmp_path, title=evil
-    )
+    renamed = {"bounds": {evil: found.bounds["small"]}, "rates": {evil: found.rates["small"]}}
+    starving = [replace(d, starved=[evil]) for d in found.details]
+    text = report(replace(found, runs=runs, details=starving, **renamed), tmp_path, title=evil)
     page = Page(text)
     assert "<script" not in text
     assert page.open == []
@@ -142,17 +144,33 @@ def test_same_comparison_same_bytes_and_no_traces_left(found, tmp_path):
 
 def test_three_traces_three_budgets_six_policies_stay_small(found, tmp_path):
     """Each table with the curves of six policies over 300 cycles costs well under a ninth of 1 MB."""
-    long = [replace(c, **{k: v.repeat(12) for k, v in vars(c).items()}) for c in found.curves]
-    runs, curves = [], []
+    long = [
+        replace(d, daily=replace(d.daily, **{k: v.repeat(12) for k, v in vars(d.daily).items()}))
+        for d in found.details
+    ]
+    runs, details = [], []
     for budget in ("5%", "10"):
         mine = [i for i, run in enumerate(found.runs) if run["budget"] == budget]
         for number in range(6):
             source = mine[number % len(mine)]
             name = found.runs[source]["policy"]
             runs.append(found.runs[source] | {"policy": name if number < 4 else f"{name}-{number}"})
-            curves.append(long[source])
-    text = report(replace(found, runs=runs, curves=curves), tmp_path)
+            details.append(long[source])
+    text = report(replace(found, runs=runs, details=details), tmp_path)
     assert len(text) < 2 * 1_000_000 / 9
+
+
+def test_it_says_what_is_not_known_and_whom_a_policy_starves(found, tmp_path):
+    unsure = replace(found, runs=[run | {"known": 0.25} for run in found.runs])
+    assert "25 % are known" in Page(report(unsure, tmp_path)).text
+    assert "are known" not in Page(report(found, tmp_path)).text
+    [starving] = [
+        d
+        for r, d in zip(found.runs, found.details, strict=True)
+        if (r["policy"], r["budget"]) == ("tx", "5%")
+    ]
+    assert starving.starved
+    assert starving.starved[0] in Page(report(found, tmp_path)).text
 
 
 def test_replay_writes_it(folder, tmp_path):

@@ -151,6 +151,10 @@ def test_new_links_are_those_absent_from_the_copy_before(store, visits):
         (None, None, None, None),
         (1, 1, 0, 1),
     ]
+    past = store.pages().intervals()
+    assert past.new_internal.tolist() == [1, 0, 0]  # nothing is new on what is not modified
+    assert past.new_external.tolist() == [0, 0, 1]
+    np.testing.assert_equal(past.links, [2, np.nan, 2])
     present = store.query(
         "SELECT target, internal FROM links WHERE last_seen IS NULL ORDER BY target"
     )
@@ -306,3 +310,28 @@ def test_disk_full_is_an_error_and_earlier_data_stays(store, visits):
 def test_sql_errors_blame_the_query(store):
     with pytest.raises(BadInput, match="The query failed"):
         store.query("SELECT nothing FROM nowhere")
+
+
+def test_validators_are_those_of_our_copy(store, visits):
+    """An ETag from before the copy would call another content unchanged."""
+    day = 1_767_225_600.0
+    rows = [
+        ("https://a.org/kept", 1, 1, {"status": 200, "etag": '"old"'}),
+        (
+            "https://a.org/kept",
+            2,
+            2,
+            {"status": 200, "etag": '"new"', "last_modified": int(day * 1e6)},
+        ),
+        ("https://a.org/kept", 3, None, {"status": 304}),
+        ("https://a.org/kept", 4, None, {"status": 404, "etag": '"gone"'}),
+        ("https://a.org/renewed", 1, 1, {"status": 200, "etag": '"1"'}),
+        ("https://a.org/renewed", 2, None, {"status": 304, "etag": '"2"'}),
+        ("https://a.org/lost", 1, 1, {"status": 200, "etag": '"1"'}),
+        ("https://a.org/lost", 2, 2, {"status": 200}),
+        ("https://a.org/never", None, None),
+    ]
+    store.append(visits(*rows), now=2e9)
+    names = ["never", "lost", "renewed", "kept"]
+    ids = np.array([store.page_id(f"https://a.org/{name}") for name in names])
+    assert store.validators(ids) == ([None, None, '"2"', '"new"'], [None, None, None, day])

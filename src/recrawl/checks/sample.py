@@ -64,6 +64,8 @@ class SampleHistory:
     def pages(self) -> Pages:
         return self.seen
 
+    def signals(self) -> None: ...
+
 
 def build_pages(past: Intervals, first_visit: FloatArray, *, until: Time = np.inf) -> Pages:
     """The columns that follow from intervals and first visits; those after `until` stay unseen."""
@@ -160,7 +162,16 @@ def _draw(
     at = np.where(later, after, np.minimum(first_visit[row] + since * DAY, NOW))
     modified = at - rng.uniform(0.0, 1.5, len(row)) * days * DAY
     modified[rng.random(len(row)) < 0.5] = np.nan
-    return Intervals(start, days, rng.random(len(row)) < chance[row], at, modified)
+    changed = rng.random(len(row)) < chance[row]
+    return Intervals(start, days, changed, at, modified, *_links(rng, changed))
+
+
+def _links(rng: np.random.Generator, changed: BoolArray) -> FloatArray:
+    """New internal, new external and all links; a third of the visits did not look for them."""
+    new = rng.geometric(0.2, (2, len(changed))) * (changed & (rng.random((2, len(changed))) < 0.5))
+    counts = np.vstack([new, new.sum(axis=0) + rng.integers(0, 9, len(changed))]).astype(np.float64)
+    counts[:, rng.random(len(changed)) < 1 / 3] = np.nan
+    return counts
 
 
 def _with_future(past: Intervals, future: int | None) -> Intervals:
@@ -169,13 +180,13 @@ def _with_future(past: Intervals, future: int | None) -> Intervals:
         counts = total(past.start, np.where(later, 0.0, 1.0)).astype(np.int64)
         return replace(_pick(past, np.flatnonzero(~later)), start=starts(counts))
     other = np.random.default_rng(future).random(len(later)) < 0.5
-    modified = np.where(later & other, np.nan, past.modified)
-    return replace(past, changed=np.where(later, other, past.changed), modified=modified)
+    seen = {name: np.where(later & other, np.nan, c) for name, c in past.columns().items()}
+    seen |= {"days": past.days, "at": past.at, "changed": np.where(later, other, past.changed)}
+    return replace(past, **seen)
 
 
 def _pick(past: Intervals, at: IntArray) -> Intervals:
-    columns = ("days", "changed", "at", "modified")
-    return replace(past, **{name: getattr(past, name)[at] for name in columns})
+    return replace(past, **{name: column[at] for name, column in past.columns().items()})
 
 
 def shuffled(pages: Pages) -> tuple[IntArray, Pages]:

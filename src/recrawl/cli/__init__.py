@@ -12,7 +12,7 @@ from rich.table import Table
 
 import recrawl
 from recrawl import registry
-from recrawl.cli import history, lab, planning
+from recrawl.cli import crawl, evolve, history, lab, planning, web
 from recrawl.cli.common import err, out, say
 from recrawl.errors import RecrawlError
 
@@ -53,8 +53,13 @@ for command in (
     history.info,
     lab.replay,
     lab.world,
+    lab.judge,
+    web.web,
+    crawl.crawl,
+    evolve.evolve,
 ):
     app.command()(command)
+app.add_typer(evolve.paper, name="paper")
 
 
 def main() -> None:
@@ -64,9 +69,11 @@ def main() -> None:
     except RecrawlError as error:
         say(f"recrawl: {error}", err)
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except OSError as error:  # a disk or a path that will not do
-        say(f"recrawl: {error.filename or 'output'}: {error.strerror}.", err)
+        say(f"recrawl: {error.filename or 'output'}: {error.strerror or error}.", err)
         sys.exit(1)

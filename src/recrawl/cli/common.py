@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -11,13 +12,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 import recrawl
 from recrawl import registry, units
 from recrawl.errors import BadInput
-from recrawl.policies.objectives import INDICES
+from recrawl.policies.objectives import PURSUED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from recrawl.model import Budget
 
 WIDE = 10_000  #: columns of what has no edge
@@ -30,7 +40,7 @@ StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the 
 PolicyName = Annotated[str | None, typer.Option("--policy", help="See `recrawl parts policy`.")]
 Objective = Annotated[
     str | None,
-    typer.Option(help="change-ratio, freshness, age or harmonic, instead of a policy."),
+    typer.Option(help="change-ratio, freshness, age, harmonic or new-links; not with --policy."),
 ]
 BudgetText = Annotated[str, typer.Option(help="Fetches (1000), or a share of the pages (5%).")]
 Now = Annotated[str | None, typer.Option(help="As of this time (ISO 8601, UTC) instead of now.")]
@@ -40,6 +50,9 @@ HostDelay = Annotated[str, typer.Option(help="Least time between fetches of a ho
 Every = Annotated[str, typer.Option(help="Length of a cycle.")]
 Bytes = Annotated[str | None, typer.Option("--bytes", help="Most to download: 20MB.")]
 Duration = Annotated[str | None, typer.Option("--time", help="Most time to fetch: 1h.")]
+Discover = Annotated[
+    str | None, typer.Option(help="Share for pages never visited, apart from the others.")
+]
 Explore = Annotated[str, typer.Option(help="Share for the longest unseen pages.")]
 TieRule = Annotated[Ties, typer.Option(help="Of equal scores: hash, or lowest id.")]
 Seed = Annotated[int, typer.Option(help="Draws the order of ties, and a random policy.")]
@@ -50,15 +63,32 @@ def say(text: str, where: Console = out) -> None:
     where.print(text, markup=False, soft_wrap=True)
 
 
+@contextmanager
+def progress_bar(first: str, total: int) -> Iterator[Callable[[str], None] | None]:
+    """A function to call with what was just done; nothing in a pipe."""
+    if not err.is_terminal:
+        yield None
+        return
+    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=err, transient=True) as bar:
+        task = bar.add_task(first, total=total)
+        yield lambda done: bar.update(task, advance=1, description=done)
+
+
 def policy_name(policy: str | None, objective: str | None) -> str:
     if policy and objective:
         raise BadInput(
             f"Give --policy or --objective, not both. Got {policy!r} and {objective!r}; "
-            "an objective is pursued by the policy of the same name."
+            "an objective names the policy that pursues it."
         )
-    if objective is not None and objective not in INDICES:
-        raise registry.unknown("objective", objective, INDICES)
-    return policy or objective or recrawl.DEFAULT_POLICY
+    return policy or (pursuing(objective) if objective else recrawl.DEFAULT_POLICY)
+
+
+def pursuing(objective: str) -> str:
+    """The policy for an objective."""
+    if objective not in PURSUED:
+        raise registry.unknown("objective", objective, PURSUED)
+    return PURSUED[objective]
 
 
 def budget_of(
@@ -69,6 +99,7 @@ def budget_of(
     size: str | None,
     duration: str | None,
     explore: str,
+    discover: str | None,
 ) -> Budget:
     return replace(
         units.budget(budget),
@@ -78,8 +109,19 @@ def budget_of(
         bytes=units.size(size) if size else None,
         seconds=units.duration(duration) if duration else None,
         explore=units.share(explore),
+        discover=None if discover is None else units.share(discover),
     )
 
 
 def clock(now: str | None) -> float:
     return units.time(now) if now else time.time()  # noqa: TID251  # the one place with a clock
+
+
+def span(window: str | None) -> tuple[float, float] | None:
+    """The times in A..B."""
+    if window is None:
+        return None
+    begin, dots, end = window.partition("..")
+    if not dots:
+        raise BadInput(f"--window must be A..B. Got {window!r}; try 2026-01-01..2026-03-01.")
+    return units.time(begin), units.time(end)

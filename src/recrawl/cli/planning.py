@@ -17,6 +17,7 @@ from recrawl.cli.common import (
     WIDE,
     BudgetText,
     Bytes,
+    Discover,
     Duration,
     Every,
     Explore,
@@ -56,6 +57,7 @@ def plan(
     size: Bytes = None,
     duration: Duration = None,
     explore: Explore = "0%",
+    discover: Discover = None,
     rules: Rules = None,
     ties: TieRule = Ties.hash,
     seed: Seed = 0,
@@ -67,7 +69,7 @@ def plan(
     """Say which pages to fetch next, best first, and why."""
     chosen = recrawl.plan(
         recrawl.open(store),
-        budget_of(budget, host_cap, host_delay, every, size, duration, explore),
+        budget_of(budget, host_cap, host_delay, every, size, duration, explore, discover),
         now=clock(now),
         policy=policy_name(policy, objective),
         rules=recrawl.load_rules(rules) if rules else (),
@@ -97,6 +99,7 @@ def explain(
     size: Bytes = None,
     duration: Duration = None,
     explore: Explore = "0%",
+    discover: Discover = None,
     rules: Rules = None,
     ties: TieRule = Ties.hash,
     seed: Seed = 0,
@@ -110,7 +113,7 @@ def explain(
     told = recrawl.explain(
         opened,
         page,
-        budget_of(budget, host_cap, host_delay, every, size, duration, explore),
+        budget_of(budget, host_cap, host_delay, every, size, duration, explore, discover),
         now=clock(now),
         policy=policy_name(policy, objective),
         rules=recrawl.load_rules(rules) if rules else (),
@@ -122,6 +125,8 @@ def explain(
     say(f"history      {told.history}")
     say(f"rate         {told.rate:.3g} changes a day ({likely})")
     say(f"a visit now  shows a change with probability {told.p_change:.2f}")
+    for said in told.signals:
+        say(f"signal       {said}")
     say(f"score        {told.score:.4g}, rank {told.rank:,} of {told.of:,}")
     say(f"in the plan  {told.verdict}")
 

@@ -9,7 +9,7 @@ from numba import njit
 
 # The functions here own no memory, so none need count who uses it: that took most of the time.
 _njit: Any = njit  # whose stubs lack these options
-entry = _njit(cache=True, _nrt=False)
+entry = _njit(cache=True, _nrt=False, nogil=True)  # pages are read while others are fetched
 helper = _njit(cache=True, _nrt=False, no_cpython_wrapper=True)
 
 # All constants are of one type: a Python integer would have each value compiled anew.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DATABASE = "history.duckdb"
 PATIENCE = 60.0  #: seconds to wait for readers, or for the writer's current batch
+WRITERS_PATIENCE = 3600.0  #: for readers, when what was fetched would be lost
 
 
 class WriterLock:
@@ -90,7 +91,8 @@ def _invalid(path: Path, error: duckdb.Error) -> StoreInvalid:
 
 
 def _open(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
-    deadline = time.monotonic() + PATIENCE
+    patience = WRITERS_PATIENCE if write else PATIENCE
+    deadline = time.monotonic() + patience
     while True:
         try:
             return duckdb.connect(str(path), read_only=not write)
@@ -99,7 +101,7 @@ def _open(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
                 raise _invalid(path, error) from error
             if time.monotonic() > deadline:
                 raise StoreBusy(
-                    f"The store {path.parent} stayed busy for {PATIENCE:.0f} s: {error} "
+                    f"The store {path.parent} stayed busy for {patience:.0f} s: {error} "
                     "Wait for that process to end, or stop it."
                 ) from error
         time.sleep(0.02)

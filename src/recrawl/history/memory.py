@@ -17,24 +17,43 @@ from recrawl.history.fold import NEVER, SAME, TIMES, UNKNOWN, State, fold, outco
 from recrawl.model import VISITS, Intervals, Pages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from recrawl.model import Column, IntArray, Time
+    from recrawl.model import BoolArray, Column, FloatArray, IntArray, Time
     from recrawl.protocols import Detector
+
+    LinkCounts = Callable[[IntArray, FloatArray, FloatArray], FloatArray]  #: a row a column below
+
+COUNTS = ("new_internal", "new_external", "links")
 
 
 class MemoryHistory:
-    """All visits to a fixed set of pages, each batch later than the one before it."""
+    """All visits to a fixed set of pages, each batch later than the one before it.
 
-    def __init__(self, names: Sequence[str], detector: Detector, *, seen: Time) -> None:
+    Pages that are not `known` from the start, at the time `seen`, become so by a row without a
+    time, as in a store. Links are not kept; `links` counts those that a visit shows, where somebody
+    can: given pages, when their copies were right, and when they are visited.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        detector: Detector,
+        *,
+        seen: Time,
+        known: BoolArray | None = None,
+        links: LinkCounts | None = None,
+    ) -> None:
         self.names = list(names)
         self.detector = detector
+        self.links = links
         self._row = {url: row for row, url in enumerate(self.names)}
         self._state = State.empty(len(self.names))
         self._copy = VISITS.empty_table().select(list(detector.needs)).take(_nulls(len(names)))
         self._log: list[tuple[Column, ...]] = []
+        self._known = np.ones(len(names), np.bool_) if known is None else known.copy()
         hosts = [urls.host(name) for name in self.names]
         self._fixed: dict[str, Any] = {
             "page_id": np.arange(len(names), dtype=np.int32),
@@ -44,9 +63,15 @@ class MemoryHistory:
             "first_seen": np.full(len(names), seen),
         }
 
-    def append(self, visits: pa.Table, *, now: Time | None = None) -> Appended:  # noqa: ARG002
+    def append(self, visits: pa.Table, *, now: Time | None = None) -> Appended:
         """Record visits, at most one a page, none before an earlier one of its page."""
         row = np.array([self._row[url] for url in visits["url"].to_pylist()], np.int64)
+        if visits["at"].null_count:
+            visited = values(visits["at"].is_valid())
+            seen = row[~visited]
+            self._fixed["first_seen"][seen[~self._known[seen]]] = now
+            self._known[seen] = True
+            visits, row = visits.filter(pa.array(visited)), row[visited]
         at = micros(visits["at"])
         if len(np.unique(row)) < len(row) or (at <= self._state.last_attempt[row]).any():
             raise BadInput(
@@ -70,15 +95,21 @@ class MemoryHistory:
         differs[told] = SAME
         size = values(visits["bytes"].cast(pa.float64()), np.nan)
         took = values(visits["seconds"], np.nan)
+        counts = self._counted(row, at)
         shown = fold(self._state, row, at, outcome, differs, told, is_copy, size, took)
         source = np.arange(len(self.names))
         source[row[is_copy]] = len(self.names) + np.arange(len(copies))
         self._copy = pa.concat_tables([self._copy, copies]).take(pa.array(source))
         known = shown.changed != UNKNOWN
         modified = micros(visits["last_modified"])
-        self._log.append(
-            (row[known], shown.days[known], shown.changed[known], at[known], modified[known])
-        )
+        shows = (row, shown.days, shown.changed, at, modified, *counts)
+        self._log.append(tuple(column[known] for column in shows))
+
+    def _counted(self, row: IntArray, at: NDArray[np.int64]) -> FloatArray:
+        """New internal, new external and all links of these visits, before they are recorded."""
+        if self.links is None:
+            return np.full((3, len(row)), np.nan)
+        return self.links(row, _seconds(self._state.last_visit[row]), _seconds(at))
 
     def pages(self) -> Pages:
         columns = self._state.columns()
@@ -86,15 +117,19 @@ class MemoryHistory:
             name: columns[name].copy() for name in columns if name not in (*TIMES, "gone")
         }
         wanted |= {name: _seconds(columns[name]) for name in TIMES if name != "copy_at"}
-        return Pages(**self._fixed, **wanted, source=self)
+        pages = Pages(**self._fixed, **wanted, source=self)
+        return pages if self._known.all() else pages.take(self._known)
+
+    def signals(self) -> None:
+        """Nobody claims anything in a replay."""
 
     def urls(self, page_id: IntArray) -> Sequence[str]:
         return [self.names[row] for row in page_id]
 
     def intervals(self, page_id: IntArray) -> Intervals:
         if not self._log:
-            self._log.append(tuple(np.empty(0, np.int64) for _ in range(5)))
-        row, days, changed, at, modified = (
+            self._log.append(tuple(np.empty(0, np.int64) for _ in range(8)))
+        row, days, changed, at, modified, *counts = (
             np.concatenate(part) for part in zip(*self._log, strict=True)
         )
         place = np.full(len(self.names), -1)
@@ -108,6 +143,7 @@ class MemoryHistory:
             changed=changed[order].astype(np.bool_),
             at=_seconds(at[order]),
             modified=_seconds(modified[order]),
+            **{name: c[order].astype(np.float64) for name, c in zip(COUNTS, counts, strict=True)},
         )
 
 

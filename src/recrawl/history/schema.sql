@@ -26,3 +26,5 @@ CREATE TABLE links (
 );
 -- Our copy of each page: the last one only.
 CREATE TABLE contents (page_id INTEGER, "at" TIMESTAMP, title VARCHAR, text VARCHAR);
+-- What sitemaps and feeds claim: that a page changed at the time `said`; heard first at `seen`.
+CREATE TABLE signals (page_id INTEGER, kind VARCHAR, said TIMESTAMP, seen TIMESTAMP);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -12,16 +13,17 @@ import numpy as np
 
 from recrawl import registry
 from recrawl.errors import BadInput, StoreError, StoreInvalid, StoreNotFound
-from recrawl.history import append
+from recrawl.history import append, moves, signals
 from recrawl.history.files import DATABASE, WriterLock, connect
 from recrawl.model import Intervals, Pages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     import pyarrow as pa
 
-    from recrawl.model import Column, IntArray, Time
+    from recrawl.model import Column, IntArray, Signals, Time
     from recrawl.protocols import Detector
 
 SCHEMA_VERSION = 1
@@ -49,6 +51,7 @@ class Store:
         self.detector = detector
         self._written = written
         self._lock = WriterLock(path)
+        self._shared: duckdb.DuckDBPyConnection | None = None
 
     @classmethod
     def open(cls, path: str | Path, *, create: bool = False, detector: str | None = None) -> Self:
@@ -76,8 +79,23 @@ class Store:
         """
         self._lock.acquire()
         batch = append.prepare(visits, now)
-        with connect(self.path, write=True) as connection:
+        with self._connect(write=True) as connection:
             return append.record(connection, batch, self.detector)
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Open the file once for what is done inside, which must be short: others wait."""
+        self._lock.acquire()
+        with connect(self.path, write=True) as self._shared:
+            try:
+                yield
+            finally:
+                self._shared = None
+
+    def _connect(self, *, write: bool = False) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        return (
+            connect(self.path, write=write) if self._shared is None else nullcontext(self._shared)
+        )
 
     def close(self) -> None:
         """Let others write."""
@@ -91,13 +109,30 @@ class Store:
 
     def pages(self) -> Pages:
         """The columns of every page, in the order of page ids."""
-        with connect(self.path) as connection:
+        with self._connect() as connection:
             columns = connection.execute(_PAGES).fetchnumpy()
         order = _order(columns["page_id"])
         return Pages(**{n: _plain(c)[order] for n, c in columns.items()}, source=self)
 
+    def signals(self) -> Signals | None:
+        """What sitemaps and feeds claim of changes."""
+        with self._connect() as connection:
+            return signals.read(connection)
+
+    def claim(self, claims: pa.Table) -> int:
+        """Record claims of change (url, kind, said, seen); unknown pages are passed over."""
+        self._lock.acquire()
+        with self._connect(write=True) as connection:
+            return signals.record(connection, claims)
+
+    def lead(self, led: pa.Table) -> None:
+        """Record that pages (url) lead to others (target), in the table `moved`."""
+        self._lock.acquire()
+        with self._connect(write=True) as connection:
+            moves.record(connection, led)
+
     def urls(self, page_id: IntArray) -> Sequence[str]:
-        with connect(self.path) as connection:
+        with self._connect() as connection:
             wanted = _asked(page_id)  # noqa: F841  # DuckDB finds it by name
             found = connection.execute(
                 "SELECT url FROM pages JOIN wanted USING (page_id) ORDER BY wanted.row"
@@ -106,12 +141,12 @@ class Store:
 
     def page_id(self, url: str) -> int | None:
         """The id of a page by its canonical URL."""
-        with connect(self.path) as connection:
+        with self._connect() as connection:
             found = connection.execute("SELECT page_id FROM pages WHERE url = ?", [url]).fetchall()
         return int(found[0][0]) if found else None
 
     def intervals(self, page_id: IntArray) -> Intervals:
-        with connect(self.path) as connection:
+        with self._connect() as connection:
             wanted = _asked(page_id)  # noqa: F841
             found = connection.execute(_INTERVALS).fetchnumpy()
         start = np.searchsorted(found["row"], np.arange(len(page_id) + 1))
@@ -121,11 +156,22 @@ class Store:
             changed=_plain(found["changed"]).astype(np.bool_),
             at=_plain(found["at"]),
             modified=_plain(found["modified"]),
+            **{name: _plain(found[name]) for name in ("new_internal", "new_external", "links")},
         )
+
+    def validators(self, page_id: IntArray) -> tuple[list[str | None], list[float | None]]:
+        """ETag and time of Last-Modified of our copy of each page, None where it came with none.
+
+        Those of the visit that brought the copy, or that a 304 sent since.
+        """
+        with self._connect() as connection:
+            wanted = _asked(page_id)  # noqa: F841
+            rows = connection.execute(_VALIDATORS).fetchall()
+        return [etag for etag, _ in rows], [modified for _, modified in rows]
 
     def query(self, sql: str, *parameters: object) -> pa.Table:
         """Any read-only SQL over the tables of the store."""
-        with connect(self.path) as connection:
+        with self._connect() as connection:
             try:
                 return connection.sql(sql, params=parameters).to_arrow_table()
             except (duckdb.ProgrammingError, duckdb.DataError) as error:
@@ -134,7 +180,7 @@ class Store:
                 ) from error
 
     def summary(self) -> Summary:
-        with connect(self.path) as connection:
+        with self._connect() as connection:
             [row] = connection.execute(_SUMMARY).fetchall()
         return Summary(self._written, *row)
 
@@ -215,8 +261,29 @@ FROM pages JOIN hosts USING (host_id)
 """  # noqa: S608
 _INTERVALS = """
 SELECT row, days, changed, epoch_us(visits.at) / 1e6 AS "at",
-       coalesce(epoch_us(last_modified) / 1e6, 'nan'::DOUBLE) AS modified
-FROM visits JOIN wanted USING (page_id) WHERE days IS NOT NULL ORDER BY row, visits.at
+       coalesce(epoch_us(last_modified) / 1e6, 'nan'::DOUBLE) AS modified,
+       -- What is not modified has no new links; but we may never have looked for any.
+       status = 304 AND links_at IS NOT NULL AS same_links,
+       coalesce(new_internal, if(same_links, 0, NULL), 'nan'::DOUBLE) AS new_internal,
+       coalesce(new_external, if(same_links, 0, NULL), 'nan'::DOUBLE) AS new_external,
+       coalesce(internal_links + external_links, 'nan'::DOUBLE) AS links
+FROM visits JOIN wanted USING (page_id) JOIN pages USING (page_id)
+WHERE days IS NOT NULL ORDER BY row, visits.at
+"""
+_VALIDATORS = """
+WITH seen AS (
+    SELECT row, visits.at AS seen_at, status, etag, last_modified
+    FROM visits JOIN wanted USING (page_id)
+    WHERE status IS NULL OR status BETWEEN 200 AND 299 OR status = 304
+), copies AS (
+    SELECT row, max(seen_at) AS copied_at FROM seen
+    WHERE status IS DISTINCT FROM 304 GROUP BY row
+), sent AS (
+    SELECT row, max_by(etag, seen_at) FILTER (etag IS NOT NULL) AS etag,
+           epoch(max_by(last_modified, seen_at) FILTER (last_modified IS NOT NULL)) AS modified
+    FROM seen JOIN copies USING (row) WHERE seen_at >= copied_at GROUP BY row
+)
+SELECT etag, modified FROM wanted LEFT JOIN sent USING (row) ORDER BY row
 """
 _SUMMARY = """
 SELECT count(*), coalesce(sum(n_visits), 0), coalesce(sum(n_changes), 0),

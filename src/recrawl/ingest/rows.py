@@ -16,6 +16,8 @@ from recrawl.model import VISITS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from recrawl.content import Content
+
 #: Column → value, for the columns that have one. Times are whole microseconds since 1970.
 Row = dict[str, Any]
 
@@ -71,6 +73,22 @@ def sound(row: Row) -> Row:
         if value is not None and not -_MOST < value < _MOST:
             raise ValueError(f"The value of {name} is out of range: {value}.")
     return row
+
+
+def of_content(found: Content) -> Row:
+    """What a body shows, as columns.
+
+    No simhash: it takes longer than all else, and whoever needs one has the text.
+    """
+    return {
+        "digest": found.digest,
+        "digest_of": found.digest_of,
+        "title": found.title,
+        "text": found.text if found.digest_of == "text" else None,
+        "links": found.links,
+        "nofollow": found.nofollow,
+        "bytes": found.bytes,
+    }
 
 
 def regrouped(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:

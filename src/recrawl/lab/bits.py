@@ -10,7 +10,7 @@ import numpy as np
 
 from recrawl.errors import BadInput
 from recrawl.lab.links import Links
-from recrawl.lab.trace import Trace
+from recrawl.lab.trace import Trace, trace_name
 from recrawl.lab.worlds.world import START
 from recrawl.model import DAY
 
@@ -32,15 +32,13 @@ def read_bits(path: str | Path, *, start: Time = START) -> Trace:
     versions = np.flatnonzero(np.column_stack([np.ones(pages, np.bool_), bits]))
     page, day = np.divmod(versions, days + 1)
     return Trace(
-        name=path.stem if path.is_file() else path.name,
+        name=trace_name(path),
         urls=page_urls(pages),
         start=np.searchsorted(page, np.arange(pages + 1)),
         valid_from=start + day * DAY,
         status=np.full(len(page), 200, np.int16),
         content=np.arange(len(page), dtype=np.uint64),
-        links=Links(
-            np.zeros(len(page) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.bool_)
-        ),
+        links=Links.none(len(page)),
         window=(start, start + days * DAY),
     )
 

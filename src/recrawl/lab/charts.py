@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from recrawl.lab.rankings import Calibration
     from recrawl.model import FloatArray
 
 # Okabe & Ito's colours, told apart by the colour-blind too; no yellow, which paper swallows.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 SIZE = (4.2, 2.4)  #: inches; about the width of a phone, so that letters keep their size there
+SPANS = (180, 60, 30, 14, 7, 3, 1)  #: days between changes, the steps of a histogram
+ENOUGH = 20  #: forecasts that a point of a reliability curve must stand for
 MOST_POINTS = 160  #: of a line; more than the width shows
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -113,6 +116,37 @@ def frontier(
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FixedFormatter(list(budgets)))
         axes.set_xlabel("budget of a cycle")
+        return _svg(figure, name)
+
+
+def reliability(truth: Mapping[str, Calibration], ink: Mapping[str, Ink], *, name: str) -> str:
+    """One line a policy: what was seen, by what was said; on the diagonal it was true."""
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=0.8)
+        for policy, found in truth.items():
+            enough = found.count >= ENOUGH
+            _line(
+                axes, found.said[enough], found.seen[enough], ink[policy], marker="o", markersize=3
+            )
+        axes.set_xlabel("probability of a change, as said")
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol="\N{NO-BREAK SPACE}%"))
+        return _svg(figure, name)
+
+
+def histogram(rates: FloatArray, *, name: str) -> str:
+    """How many of the pages change how often."""
+    edges = [0.0, *(1 / days for days in SPANS), np.inf]
+    counts = np.histogram(np.where(rates > 0, rates, 0.0), bins=edges)[0]
+    still = int((rates == 0).sum())
+    bars = np.array([still, counts[0] - still, *counts[1:]]) / max(len(rates), 1)
+    labels = ["never", "more", *map(str, SPANS)]
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        axes.bar(range(len(bars)), bars, color="#8aa9bd", width=0.8)
+        axes.xaxis.set_major_locator(FixedLocator(list(range(len(bars)))))
+        axes.xaxis.set_major_formatter(FixedFormatter(labels))
+        axes.set_xlabel("days from change to change, at most")
         return _svg(figure, name)
 
 

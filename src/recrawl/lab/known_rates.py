@@ -22,19 +22,26 @@ if TYPE_CHECKING:
 
 def known_rates(trace: Trace, cycles: Cycles) -> dict[str, float]:
     """The best change ratio, freshness and age at the rates seen, for the budget of a run."""
+    every = (cycles.times[-1] - cycles.times[0]) / (len(cycles.times) - 1) / DAY
+    return best(rates(trace), cycles.fetches / every, most=1 / every)
+
+
+def rates(trace: Trace) -> FloatArray:
+    """Changes a day of each page, as seen over the window."""
     begin, end = trace.window
     inside = (trace.valid_from > begin) & (trace.valid_from <= end)
+    inside &= np.diff(trace.steps, prepend=0) > 0
+    inside[trace.start[:-1]] = False  # a birth is no change
     changes = np.bincount(trace.page, inside, minlength=len(trace)).astype(np.float64)
     rate: FloatArray = changes * (DAY / (end - begin))
-    every = (cycles.times[1] - cycles.times[0]) / DAY
-    return best(rate, cycles.fetches / every, most=1 / every)
+    return rate
 
 
 def best(rate: FloatArray, budget: float, *, most: float = np.inf) -> dict[str, float]:
-    """The same for any rates, a budget of visits a day, and at `most` so many to one page."""
+    """The same for any rates and a budget of visits a day, at `most` so many to one page."""
     moving = rate[rate > 0]
-    if not moving.size or not budget > 0:
-        return {"change_ratio": 0.0, "freshness": 1.0 - len(moving) / max(len(rate), 1)}
+    if not moving.size:
+        return {"change_ratio": 0.0, "freshness": 1.0, "age_days": 0.0}
     visits = _change_ratio_rates(moving, min(budget, most * len(moving)), most)
     found = (visits * -np.expm1(-moving / visits)).sum()
     fresh = _fresh(moving, freshness_rates(moving, budget)).sum() + len(rate) - len(moving)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
@@ -22,15 +24,36 @@ class Links:
     start: IntArray
     target: NDArray[np.int32]
     internal: BoolArray  #: same scheme and host as the page
+    page: NDArray[np.int32]  #: by target: the page of the trace it is; -1 none
+
+    @staticmethod
+    def none(versions: int) -> Links:
+        """Versions without links."""
+        return Links(np.zeros(versions + 1, np.int64), _NONE, _NONE.astype(np.bool_), _NONE)
 
     def take(self, versions: IntArray) -> Links:
         counts = np.diff(self.start)[versions]
         start = np.concatenate([[0], np.cumsum(counts)])
         at = np.repeat(self.start[versions] - start[:-1], counts) + np.arange(start[-1])
-        return Links(start, self.target[at], self.internal[at])
+        return Links(start, self.target[at], self.internal[at], self.page)
+
+    def among(self, pages: BoolArray) -> Links:
+        """The same links in a trace of some of its pages only."""
+        renumbered = np.append(np.where(pages, np.cumsum(pages) - 1, -1), -1).astype(np.int32)
+        return replace(self, page=renumbered[self.page])
+
+    def pages_of(self, versions: IntArray) -> IntArray:
+        """The pages that some versions link to."""
+        linked = np.zeros(len(self.page), np.bool_)
+        self.mark(versions, linked)
+        found = self.page[linked]
+        return found[found >= 0]
 
     def new(self, before: IntArray, after: IntArray) -> tuple[IntArray, IntArray]:
-        """How many internal and external links version `after` has that `before` has not."""
+        """How many internal and external links version `after` has that `before` has not.
+
+        None where there is no version before, -1.
+        """
         internal, external = np.zeros((2, len(after)), np.int64)
         _new(self.start, self.target, self.internal, before, after, internal, external)
         return internal, external
@@ -53,7 +76,7 @@ def _mark(start, target, versions, seen):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _new(start, target, inside, before, after, internal, external):  # type: ignore[no-untyped-def]
     for i in range(len(after)):
-        if before[i] == after[i]:
+        if before[i] == after[i] or before[i] < 0:
             continue
         old, old_end = start[before[i]], start[before[i] + 1]
         for new in range(start[after[i]], start[after[i] + 1]):
@@ -66,12 +89,16 @@ def _new(start, target, inside, before, after, internal, external):  # type: ign
                     external[i] += 1
 
 
+_NONE = np.empty(0, np.int32)
+
+
 class LinksBuilder:
     """Numbers targets as they come."""
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
-        self._origin: list[str] = []
+        self._origins: dict[str, int] = {}
+        self._origin: list[int] = []  #: of each target
         self._parts: list[Links] = []
 
     def add(self, pages: list[str], links: pa.Array) -> Links:
@@ -82,31 +109,35 @@ class LinksBuilder:
         row = np.repeat(
             np.arange(len(pages)), links.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         )
-        both = np.unique(row.astype(np.int64) << 32 | target)
+        both = np.sort(row.astype(np.int64) << 32 | target)
+        both = both[np.diff(both, prepend=-1) != 0]
         row, target = both >> 32, (both & 0xFFFF_FFFF).astype(np.int32)
-        origins = np.array([_origin(page) for page in pages], dtype=object)
-        inside = (
-            np.array(self._origin, dtype=object)[target] == origins[row] if len(row) else row > 0
-        )
+        home = np.array([self._origin_of(page) for page in pages], np.int32)
+        inside = np.array(self._origin, np.int32)[target] == home[row]
         start = np.searchsorted(row, np.arange(len(pages) + 1))
-        self._parts.append(Links(start, target, inside.astype(np.bool_)))
+        self._parts.append(Links(start, target, inside, _NONE))
         return self._parts[-1]
 
     def _numbered(self, target: str) -> int:
         number = self._number.setdefault(target, len(self._number))
         if number == len(self._origin):
-            self._origin.append(_origin(target))
+            self._origin.append(self._origin_of(target))
         return number
 
-    def done(self) -> Links:
-        """All of them together."""
+    def _origin_of(self, url: str) -> int:
+        end = url.find("/", 8)
+        return self._origins.setdefault(url[:end] if end >= 0 else url, len(self._origins))
+
+    def done(self, urls: Sequence[str]) -> Links:
+        """All of them together; the pages of the trace are numbered as in `urls`."""
+        page = np.full(len(self._number), -1, np.int32)
+        for number, url in enumerate(dict.fromkeys(urls)):
+            if url in self._number:
+                page[self._number[url]] = number
         counts = np.concatenate([np.diff(part.start) for part in self._parts])
         return Links(
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([part.target for part in self._parts]),
             np.concatenate([part.internal for part in self._parts]),
+            page,
         )
-
-
-def _origin(url: str) -> str:
-    return url[: url.find("/", 8)] if url.find("/", 8) >= 0 else url

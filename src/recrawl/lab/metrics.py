@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +11,6 @@ from numba import njit
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from recrawl.lab.replay import Cycles
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, FloatArray, IntArray
@@ -22,57 +20,64 @@ CAP = 50  #: new links of one visit that count at most, where one event would dr
 
 @dataclass(frozen=True)
 class Daily:
-    """One number a cycle past warm-up."""
+    """One number a cycle past warm-up. Shares and means are over the pages there at the time."""
 
     fetched: FloatArray
     changed: FloatArray  #: fetches that showed a change
     weighted: FloatArray  #: the same, by the weight of the page
+    first: FloatArray  #: fetches that brought the first copy of a page
     ndcg: FloatArray  #: of the plan's order; 1 if nothing could be found
     fresh: FloatArray  #: share of copies equal to the live page, after the fetches
-    fresh_time: FloatArray  #: share of the time until the next cycle that copies are
+    embarrassed: FloatArray  #: share of the pages' weight on copies that are not, or are missing
     age: FloatArray  #: days since the first change not seen, mean over pages, after the fetches
     harmonic: FloatArray  #: H(n) for n changes not seen, mean over pages, after the fetches
+    fresh_time: FloatArray  #: share of the time until the next cycle that copies are fresh
+    seconds: FloatArray  #: until the next cycle, or the end of the window
     new_internal: FloatArray
     new_external: FloatArray
     new_capped: FloatArray  #: new links, at most CAP a visit
     never_seen: FloatArray  #: links that no copy of any page had held
+    known: FloatArray  #: fetches to which the trace has a certain answer
 
 
 def daily(trace: Trace, cycles: Cycles, weight: FloatArray | None = None) -> Daily:
     """Go through the run again, with the truth at hand."""
     worth = np.ones(len(trace)) if weight is None else weight
-    edges = np.searchsorted(cycles.cycle, np.arange(len(cycles.times) + 1))
-    copy = trace.version_at(cycles.times[0])
-    seen = np.zeros(int(trace.links.target.max(initial=-1)) + 1, np.bool_)
-    trace.links.mark(copy[copy >= 0], seen)
+    copy = np.full(len(trace), -1)
+    seen = np.zeros(len(trace.links.page), np.bool_)
     rows = []
-    for number in range(1, len(cycles.times)):
-        fetched = slice(edges[number], edges[number + 1])
-        spent, page = fetched.stop - fetched.start, cycles.page[fetched][cycles.succeeded[fetched]]
-        live = trace.version_at(cycles.times[number])
-        stale = _differ(trace.content, copy, live)
-        before, after = copy[page], live[page]
+    versions = cycles.shown(trace)
+    ends = np.append(cycles.times[1:], trace.window[1])
+    for number, spent in enumerate(cycles.each()):
+        now = float(cycles.at[spent].max(initial=cycles.times[number]))
+        live = trace.live_at(now)
+        possible = int(_differ(trace, copy, live).sum())
+        came = cycles.succeeded[spent]
+        page, before, after = (c[spent][came] for c in (cycles.page, *versions))
+        hit = _differ(trace, before, after)
         internal, external = trace.links.new(before, after)
-        fresh_links = trace.links.mark(after[after >= 0], seen)
+        unseen = trace.links.mark(after, seen)
         copy[page] = after
-        until = cycles.times[number + 1] if number + 1 < len(cycles.times) else trace.window[1]
+        until = max(ends[number], now)
         rows.append(
             (
-                spent,
-                stale[page].sum(),
-                worth[page[stale[page]]].sum() / worth.mean(),
-                ndcg(stale[page], int(stale.sum())),
-                *_state(trace, copy, live, cycles.times[number]),
-                _fresh_until(trace, copy, live, cycles.times[number], until),
+                spent.stop - spent.start,
+                hit.sum(),
+                worth[page[hit]].sum() / worth.mean(),
+                (before < 0).sum(),
+                ndcg(hit, max(possible, int(hit.sum()))),
+                *_state(trace, copy, live, now, worth),
+                _fresh_until(trace, copy, now, until),
+                until - now,
                 internal.sum(),
                 external.sum(),
                 np.minimum(internal + external, CAP).sum(),
-                fresh_links,
+                unseen,
+                _certain(trace, cycles.page[spent], cycles.at[spent]),
             )
         )
-    columns = np.array(rows[cycles.warm_up :], dtype=np.float64).reshape(-1, 12).T
-    names = ["fetched", "changed", "weighted", "ndcg", "fresh", "age", "harmonic", "fresh_time"]
-    names += ["new_internal", "new_external", "new_capped", "never_seen"]
+    names = [f.name for f in fields(Daily)]
+    columns = np.array(rows[cycles.warm_up + 1 :], dtype=np.float64).reshape(-1, len(names)).T
     return Daily(**dict(zip(names, columns, strict=True)))
 
 
@@ -87,23 +92,39 @@ def summary(run: Daily) -> dict[str, float]:
         "new_external_per_fetch": run.new_external,
         "new_links_capped_per_fetch": run.new_capped,
         "never_seen_per_fetch": run.never_seen,
+        "new_pages_per_fetch": run.first,
     }
     a_cycle = {
         "freshness": run.fresh,
-        "freshness_time": run.fresh_time,
+        "embarrassment": run.embarrassed,
         "age_days": run.age,
         "harmonic": run.harmonic,
         "ndcg": run.ndcg,
     }
-    return {name: float(column.sum() / fetched) for name, column in a_fetch.items()} | {
-        name: float(column.mean()) if column.size else 0.0 for name, column in a_cycle.items()
-    }
+    seconds = run.seconds if run.seconds.any() else None  # one cycle, at the end of the window
+    return (
+        {name: float(column.sum() / fetched) for name, column in a_fetch.items()}
+        | {name: float(column.mean()) for name, column in a_cycle.items()}
+        | {
+            "freshness_time": float(np.average(run.fresh_time, weights=seconds)),
+            "known": float(run.known.sum() / fetched) if run.fetched.any() else 1.0,
+        }
+    )
 
 
-def starved(cycles: Cycles, pages: int) -> float:
-    """The share of the pages not visited in the second half of the cycles."""
-    late = cycles.page[cycles.cycle > (cycles.warm_up + len(cycles.times)) // 2]
-    return 1 - len(np.unique(late)) / max(pages, 1)
+def starved(trace: Trace, cycles: Cycles) -> IntArray:
+    """The pages, there for all of the second half of the cycles, that were not visited in it."""
+    middle = (cycles.warm_up + len(cycles.times)) // 2
+    late = np.unique(cycles.page[cycles.cycle > middle])
+    there = (trace.live_at(cycles.times[middle]) >= 0) & (trace.live_at(cycles.times[-1]) >= 0)
+    return np.setdiff1d(np.flatnonzero(there), late)
+
+
+def claims(trace: Trace, cycles: Cycles) -> tuple[FloatArray, BoolArray]:
+    """Of each fetch past warm-up how likely a change was said to be, and whether there was one."""
+    told = cycles.succeeded & np.isfinite(cycles.said)
+    before, after = cycles.shown(trace)
+    return cycles.said[told], _differ(trace, before[told], after[told])
 
 
 def ndcg(hits: BoolArray, possible: int) -> float:
@@ -114,36 +135,57 @@ def ndcg(hits: BoolArray, possible: int) -> float:
     return float(gain[: len(hits)][hits].sum() / best) if best > 0 else 1.0
 
 
-def _differ(content: NDArray[np.uint64], copy: IntArray, live: IntArray) -> BoolArray:
-    differ: BoolArray = (copy != live) & (content[copy] != content[live])
+def _differ(trace: Trace, copy: IntArray, live: IntArray) -> BoolArray:
+    """Which pages would show a change: we have a copy, they are there, and they differ."""
+    differ: BoolArray = (copy >= 0) & (live >= 0) & (trace.content[copy] != trace.content[live])
     return differ
 
 
-def _state(trace: Trace, copy: IntArray, live: IntArray, now: float) -> tuple[float, float, float]:
-    """Freshness, age and harmonic staleness of the copies."""
-    stale = _differ(trace.content, copy, live)
-    missed = np.where(copy != live, live - copy, 0)
-    age = (now - trace.valid_from[np.minimum(copy + 1, len(trace.content) - 1)]) / DAY
+def _certain(trace: Trace, page: IntArray, at: FloatArray) -> int:
+    """Of how many of these pages the trace knows what they were."""
+    return len(page) if trace.certain is None else trace.certain[trace.version(page, at)].sum()
+
+
+def _state(
+    trace: Trace, copy: IntArray, live: IntArray, now: float, worth: FloatArray
+) -> tuple[float, float, float, float]:
+    """Freshness, embarrassment, age and harmonic staleness of the copies."""
+    there, held = live >= 0, copy >= 0
+    stale = _differ(trace, copy, live) | (there & ~held)
+    first = trace.start[:-1]
+    age = (now - trace.valid_from[np.where(held, trace.next_change[copy], first)]) / DAY
+    missed = trace.steps[live] - trace.steps[np.where(held, copy, first)] + ~held
+    missed = np.where(there, np.maximum(missed, 0), 0)
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, missed.max(initial=0) + 1))])
-    return 1 - float(stale.mean()), float((age * stale).mean()), float(harmonic[missed].mean())
+    n = max(int(there.sum()), 1)
+    return (
+        1 - float(stale.sum() / n),
+        float(worth[stale].sum() / max(worth[there].sum(), 1e-300)),
+        float(age[stale].sum() / n),
+        float(harmonic[missed].sum() / n),
+    )
 
 
-def _fresh_until(trace: Trace, copy: IntArray, live: IntArray, now: float, until: float) -> float:
-    if until <= now:
-        return 1 - float(_differ(trace.content, copy, live).mean())
-    args = (trace.start, trace.valid_from, trace.content, copy, live, now, until)
-    return float(_fresh_share(*args))
+def _fresh_until(trace: Trace, copy: IntArray, now: float, until: float) -> float:
+    """The share of the time that pages are there in which our copies are right."""
+    until = max(until, now + 1e-6)  # the end of the window: an instant, which counts for nothing
+    args = (trace.start, trace.valid_from, trace.status, trace.content, copy)
+    fresh, there = _fresh_share(*args, trace.version_at(now), now, until)
+    return float(fresh / there) if there > 0 else 1.0
 
 
 @njit(cache=True)
-def _fresh_share(start, valid_from, content, copy, live, now, until):  # type: ignore[no-untyped-def]
-    total = 0.0
+def _fresh_share(start, valid_from, status, content, copy, version, now, until):  # type: ignore[no-untyped-def]
+    fresh = there = 0.0
     for page in range(len(copy)):
-        version, begin = live[page], now
+        at, begin = version[page], now
         while begin < until:
-            more = version + 1 < start[page + 1] and valid_from[version + 1] < until
-            end = valid_from[version + 1] if more else until
-            if content[version] == content[copy[page]]:
-                total += end - begin
-            begin, version = end, version + 1
-    return total / ((until - now) * len(copy))
+            following = at + 1 if at >= 0 else start[page]
+            more = following < start[page + 1] and valid_from[following] < until
+            end = valid_from[following] if more else until
+            if at >= 0 and status[at] < 300:
+                there += end - begin
+                if copy[page] >= 0 and content[at] == content[copy[page]]:
+                    fresh += end - begin
+            begin, at = end, following
+    return fresh, there

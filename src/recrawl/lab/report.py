@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recrawl.lab.charts import Ink
-    from recrawl.lab.compare import Comparison
+    from recrawl.lab.compare import Comparison, Detail
     from recrawl.lab.metrics import Daily
+    from recrawl.lab.rankings import Calibration
     from recrawl.model import FloatArray
 
 SMOOTH = 7  #: cycles that a point of a curve is the mean of
@@ -41,12 +42,12 @@ def write_report(
     source = resources.files("recrawl.lab").joinpath("report.html.j2").read_text("utf-8")
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     page.filters |= {"percent": _percent, "points": _points, "chance": _chance, "number": _number}
-    ink = charts.inks(list(dict.fromkeys(run["policy"] for run in found.runs)), BASELINE)
+    ink = charts.inks(list(dict.fromkeys(run["policy"] for run in found.runs)), found.baseline)
     text = page.from_string(source).render(
         title=title,
         traces=_traces(found, ink),
         ink=ink | {LIMIT: charts.BLACK},
-        baseline=BASELINE,
+        baseline=_called(found.baseline),
         limit=LIMIT,
         smooth=SMOOTH,
     )
@@ -55,7 +56,7 @@ def write_report(
 
 def _traces(found: Comparison, ink: dict[str, Ink]) -> list[Row]:
     """Everything the page says, by trace."""
-    pairs = list(zip(found.runs, found.curves, strict=True))
+    pairs = list(zip(found.runs, found.details, strict=True))
     told = []
     for trace, of_trace in groupby(pairs, lambda pair: pair[0]["trace"]):
         tables = [
@@ -65,25 +66,29 @@ def _traces(found: Comparison, ink: dict[str, Ink]) -> list[Row]:
         told.append(
             {
                 "name": trace,
-                "sentence": _sentence(tables[0]),
+                "sentence": _sentence(tables[0], found.baseline),
                 "tables": tables,
+                "histogram": _drawn(
+                    charts.histogram(found.rates[trace], name=f"Changes of a page, {trace}")
+                ),
                 "frontiers": _frontiers(trace, tables, ink),
             }
         )
     return told
 
 
-def _table(found: Comparison, pairs: Sequence[tuple[Row, Daily]], ink: dict[str, Ink]) -> Row:
+def _table(found: Comparison, pairs: Sequence[tuple[Row, Detail]], ink: dict[str, Ink]) -> Row:
     """One trace at one budget: its runs, best first, and their curves."""
     head = pairs[0][0]
-    ratio = {run["policy"]: _ratio(day) for run, day in pairs}
-    fresh = {run["policy"]: day.fresh for run, day in pairs}
-    differences = _differences(ratio)
+    ratio = {run["policy"]: _ratio(detail.daily) for run, detail in pairs}
+    fresh = {run["policy"]: detail.daily.fresh for run, detail in pairs}
+    truth = {run["policy"]: detail.calibration for run, detail in pairs}
+    differences = _differences(ratio, found.baseline)
     rows = [
         run
         | differences.get(run["policy"], {"difference": None, "p": None})
-        | {"captured": found.captured(run)}
-        for run, _ in pairs
+        | {"captured": found.captured(run), "starved_pages": detail.starved}
+        for run, detail in pairs
     ]
     name = f"{head['trace']} {head['budget']}"
     return {
@@ -92,10 +97,11 @@ def _table(found: Comparison, pairs: Sequence[tuple[Row, Daily]], ink: dict[str,
         "share": fetches(units.budget(head["budget"]), head["pages"]) / max(head["pages"], 1),
         "pages": head["pages"],
         "cycles": head["cycles"],
+        "known": min(run["known"] for run, _ in pairs),
         "bound": found.bounds[head["trace"]][head["budget"]],
         "rows": sorted(rows, key=lambda row: -row["change_ratio"]),
         "charts": {
-            f"{what}, mean of {SMOOTH} cycles": Markup(  # noqa: S704  # made here; its words are escaped
+            f"{what}, mean of {SMOOTH} cycles": _drawn(
                 charts.over_time(
                     {policy: charts.smoothed(line, SMOOTH) for policy, line in lines.items()},
                     ink,
@@ -103,8 +109,19 @@ def _table(found: Comparison, pairs: Sequence[tuple[Row, Daily]], ink: dict[str,
                 )
             )
             for what, lines in (("Change ratio", ratio), ("Freshness", fresh))
-        },
+        }
+        | _calibration(truth, ink, name),
     }
+
+
+def _calibration(
+    truth: dict[str, Calibration], ink: dict[str, Ink], name: str
+) -> dict[str, Markup]:
+    """How true forecasts were; nothing where none were made, as of crawls."""
+    if not any(found.count.sum() for found in truth.values()):
+        return {}
+    svg = charts.reliability(truth, ink, name=f"Calibration, {name}")
+    return {"Changes seen, by the probability said": _drawn(svg)}
 
 
 def _ratio(day: Daily) -> FloatArray:
@@ -112,15 +129,15 @@ def _ratio(day: Daily) -> FloatArray:
     return day.changed / max(float(day.fetched.mean()) if day.fetched.size else 0.0, 1e-9)
 
 
-def _differences(ratio: dict[str, FloatArray]) -> dict[str, Row]:
-    """Each policy against oldest-first, day by day; p as one of so many policies looked at."""
-    base = ratio[BASELINE]
+def _differences(ratio: dict[str, FloatArray], baseline: str) -> dict[str, Row]:
+    """Each policy against the baseline, day by day; p as one of so many policies looked at."""
+    base = ratio[baseline]
     if len(base) < 2:
         return {}
     each = {
         policy: paired_difference(line, base, draws=DRAWS)
         for policy, line in ratio.items()
-        if policy != BASELINE
+        if policy != baseline
     }
     adjusted = holm([difference.p for difference in each.values()])
     return {
@@ -146,30 +163,38 @@ def _frontiers(trace: str, tables: Sequence[Row], ink: dict[str, Ink]) -> dict[s
         svg = charts.frontier(
             *axis, lines, ink | {LIMIT: charts.BLACK}, name=f"{what} by budget, {trace}"
         )
-        drawn[f"{what} by budget"] = Markup(svg)  # noqa: S704  # made here; its words are escaped
+        drawn[f"{what} by budget"] = _drawn(svg)
     return drawn
 
 
-def _sentence(table: Row) -> str:
+def _drawn(svg: str) -> Markup:
+    return Markup(svg)  # noqa: S704  # made by charts, which escapes its words
+
+
+def _sentence(table: Row, baseline: str) -> str:
     """The answer in words."""
     rows = table["rows"]
-    base = next(row for row in rows if row["policy"] == BASELINE)
-    best = next((row for row in rows if row["policy"] != BASELINE), base)
+    base = next(row for row in rows if row["policy"] == baseline)
+    best = next((row for row in rows if row["policy"] != baseline), base)
     most = f"no schedule more than {_percent(table['bound']['change_ratio'], 0)}"
     spent = f"With {table['budget']} of {table['pages']:,} pages a cycle"
     old = _percent(base["change_ratio"], 0)
     if best["change_ratio"] <= base["change_ratio"]:
         fresh = _percent(base["freshness"], 0)
         return (
-            f"{spent}, no policy here finds more than oldest-first: {old} of its fetches find a "
-            f"change ({most}); copies are {fresh} fresh."
+            f"{spent}, no policy here finds more than {_called(baseline)}: {old} of its fetches "
+            f"find a change ({most}); copies are {fresh} fresh."
         )
     doubt = "" if best["p"] is not None and best["p"] < CLEAR else " Chance may explain the gap."
     return (
         f"{spent}, {_percent(best['change_ratio'], 0)} of the fetches of {best['policy']} find a "
-        f"change (oldest-first {old}, {most}); copies are {_percent(best['freshness'], 0)} "
+        f"change ({_called(baseline)} {old}, {most}); copies are {_percent(best['freshness'], 0)} "
         f"fresh.{doubt}"
     )
+
+
+def _called(policy: str) -> str:
+    return "oldest-first" if policy == BASELINE else policy
 
 
 def _budget(text: str) -> str:

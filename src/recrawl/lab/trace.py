@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
+from numba import njit
 
 from recrawl import units
 from recrawl.errors import BadInput
 from recrawl.lab.links import Links, LinksBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Time
 
-COLUMNS = ("url", "valid_from", "status", "text", "links")
 _WINDOW = re.compile(r"^Window: (\S+) \.\. (\S+)", re.MULTILINE)
 
 
@@ -40,6 +40,9 @@ class Trace:
     content: KeyArray  #: equal for equal text and equal set of links
     links: Links  #: of each version
     window: tuple[Time, Time]
+    certain: BoolArray | None = None  #: which versions were really seen; None: all
+    file: Path | None = None  #: where texts and links can be read
+    row: IntArray | None = None  #: of each version in that file
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -49,34 +52,118 @@ class Trace:
         """The page of each version."""
         return np.repeat(np.arange(len(self)), np.diff(self.start))
 
+    @cached_property
+    def steps(self) -> NDArray[np.int64]:
+        """How many changes of content lie before each version, in all."""
+        changed = np.diff(self.content, prepend=self.content[:1]) != 0
+        return np.cumsum(changed | (np.diff(self.page, prepend=0) != 0))
+
+    @cached_property
+    def next_change(self) -> NDArray[np.int64]:
+        """For each version the next one of other content (a page's last leads to the next page)."""
+        first = np.flatnonzero(np.diff(self.steps, prepend=-1))
+        place = np.searchsorted(first, np.arange(len(self.steps)), side="right")
+        return np.append(first, len(self.steps) - 1)[place]
+
+    def live_at(self, at: Time) -> NDArray[np.int64]:
+        """The version of each page at a time; -1 where it was not there: not yet, or gone."""
+        version = self.version_at(at)
+        return np.where((version >= 0) & (self.status[version] < 300), version, -1)
+
     def version_at(self, at: Time) -> NDArray[np.int64]:
         """The version of each page at a time; -1 before its first."""
         so_far = np.bincount(self.page, self.valid_from <= at, minlength=len(self)).astype(np.int64)
         return np.where(so_far > 0, self.start[:-1] + so_far - 1, -1)
 
+    def live(self, page: IntArray, at: FloatArray) -> NDArray[np.int64]:
+        """The version of each of these pages at a time of its own; -1 where it was not there."""
+        found = self.version(page, at)
+        return np.where((found >= 0) & (self.status[found] < 300), found, -1)
+
+    def version(self, page: IntArray, at: FloatArray) -> NDArray[np.int64]:
+        """The version of each of these pages at a time of its own; -1 before its first."""
+        found: NDArray[np.int64] = _latest(self.start, self.valid_from, page, at)
+        return found
+
+    def link_counts(self, page: IntArray, since: FloatArray, until: FloatArray) -> FloatArray:
+        """Of visits: new internal links since a time, new external ones, and all; NaN unknown."""
+        before = self.live(page, np.nan_to_num(since, nan=-np.inf))
+        after = self.live(page, until)
+        counts = np.array([*self.links.new(before, after), np.diff(self.links.start)[after]], float)
+        counts[:2, before < 0] = np.nan
+        counts[:, after < 0] = np.nan
+        return counts
+
+    @cached_property
+    def contents(self) -> pa.Table:
+        """Text and links of each version; read from the file at first use, then kept."""
+        if self.file is None:
+            raise BadInput(
+                f"The trace {self.name} says when pages changed, not what they said; "
+                "leave out what needs texts."
+            )
+        table = pq.read_table(self.file, columns=["text", "links"], partitioning=None)
+        table = table.cast(pa.schema([("text", pa.large_string()), table.schema.field("links")]))
+        return table.take(pa.array(self.row))
+
     def alive(self) -> BoolArray:
         """Which pages were there throughout the window?"""
         begin, end = self.window
         there = self.version_at(begin) >= 0
-        gone = (self.status != 200) & (self.valid_from <= end)
+        gone = (self.status >= 300) & (self.valid_from <= end)
         gone &= np.arange(len(self.valid_from)) >= self.version_at(begin)[self.page]
         lost = np.bincount(self.page, gone, minlength=len(self)) > 0
         return np.logical_and(there, ~lost)
 
+    def present(self) -> BoolArray:
+        """Which pages were there at any time of the window?"""
+        begin, end = self.window
+        there = (self.status < 300) & (self.valid_from <= end)
+        until = np.append(self.valid_from[1:], np.inf)
+        until[self.start[1:] - 1] = np.inf
+        return np.bincount(self.page, there & (until > begin), minlength=len(self)) > 0
+
     def take(self, pages: BoolArray) -> Trace:
         """The same trace of some pages only."""
-        versions = np.flatnonzero(pages[self.page])
-        counts = np.diff(self.start)[pages]
+        return self._of(pages[self.page])
+
+    def born(self) -> Trace:
+        """The same trace without versions that say of a page only that it is not there yet."""
+        there = self.status < 300
+        so_far = np.cumsum(there)
+        before: IntArray = (so_far - there)[self.start[:-1]]
+        return self._of(so_far > before[self.page])
+
+    def _of(self, kept: BoolArray) -> Trace:
+        """The same trace of some versions only, and of the pages that have any of them."""
+        if kept.all():
+            return self
+        versions = np.flatnonzero(kept)
+        counts = np.bincount(self.page[versions], minlength=len(self))
+        pages = counts > 0
         return Trace(
             name=self.name,
             urls=[url for url, kept in zip(self.urls, pages, strict=True) if kept],
-            start=np.concatenate([[0], np.cumsum(counts)]),
+            start=np.concatenate([[0], np.cumsum(counts[pages])]),
             valid_from=self.valid_from[versions],
             status=self.status[versions],
             content=self.content[versions],
-            links=self.links.take(versions),
+            links=self.links.take(versions).among(pages),
             window=self.window,
+            certain=None if self.certain is None else self.certain[versions],
+            file=self.file,
+            row=None if self.row is None else self.row[versions],
         )
+
+
+@njit(cache=True)
+def _latest(start, valid_from, page, at):  # type: ignore[no-untyped-def]
+    found = np.empty(len(page), np.int64)
+    for i in range(len(page)):
+        first, end = start[page[i]], start[page[i] + 1]
+        place = np.searchsorted(valid_from[first:end], at[i], side="right")
+        found[i] = first + place - 1 if place else -1
+    return found
 
 
 def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Trace:
@@ -87,62 +174,119 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
         raise BadInput(
             f"A trace must be a folder with versions.parquet, or such a file. Got {path}."
         )
-    table = pq.ParquetFile(file)
-    missing = [name for name in COLUMNS if name not in table.schema_arrow.names]
-    if missing:
-        raise BadInput(
-            f"The trace {file} has no column {missing[0]!r}. It needs {', '.join(COLUMNS)}."
-        )
-    url, valid_from, status, content, links = _read(table)
+    url, valid_from, status, content, links = _read(file)
     _check_order(url, valid_from, file)
     window = window or _window(file)
-    _check_window(window, valid_from)
-    first = np.flatnonzero(np.concatenate([[True], url[1:] != url[:-1]]))
+    check_window(window, valid_from)
+    begins = np.concatenate([[True], url[1:] != url[:-1]])
+    first = np.flatnonzero(begins)
+    # A page that is gone has not changed: when it comes back it may be what it was.
+    last = np.maximum.accumulate(np.where(begins | (status < 300), np.arange(len(url)), 0))
     return Trace(
-        name=path.stem if path.is_file() else path.name,
+        name=trace_name(path),
         urls=url[first].tolist(),
         start=np.append(first, len(url)),
         valid_from=valid_from,
         status=status,
-        content=content,
+        content=content[last],
         links=links,
         window=window,
+        file=file,
+        row=np.arange(len(url)),
     )
 
 
+def trace_name(path: Path) -> str:
+    """What to call the trace at a path: its folder, or its file if that has a name of its own."""
+    path = path.resolve()
+    if path.is_dir():
+        return path.name
+    return path.parent.name if path.name == "versions.parquet" else path.stem
+
+
 def _read(
-    table: pq.ParquetFile,
+    file: Path,
 ) -> tuple[NDArray[np.object_], FloatArray, NDArray[np.int16], KeyArray, Links]:
     url: list[str] = []
     times, statuses, contents = [], [], []
     links = LinksBuilder()
-    for batch in table.iter_batches(batch_size=1000, columns=list(COLUMNS)):
-        names = batch["url"].to_pylist()
-        added = links.add(names, batch["links"])
-        url += names
-        times.append(batch["valid_from"].cast("int64").to_numpy(zero_copy_only=False))
-        statuses.append(batch["status"].to_numpy(zero_copy_only=False))
-        contents.append(_contents(batch["text"], added))
-    unit = {"ms": 1e3, "us": 1e6, "s": 1.0, "ns": 1e9}[
-        table.schema_arrow.field("valid_from").type.unit
-    ]
+    try:
+        with pq.ParquetFile(file) as table:
+            _check_types(table.schema_arrow, file)
+            unit = table.schema_arrow.field("valid_from").type.unit
+            for batch in table.iter_batches(batch_size=1000, columns=list(COLUMNS)):
+                _check_values(batch, file)
+                names = batch["url"].to_pylist()
+                added = links.add(names, batch["links"])
+                url += names
+                times.append(batch["valid_from"].cast("int64").to_numpy(zero_copy_only=False))
+                statuses.append(batch["status"].to_numpy(zero_copy_only=False))
+                contents.append(_contents(batch["text"], added))
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise BadInput(
+            f"The trace {file} must be a Parquet file, bit strings or a store. "
+            f"It cannot be read: {str(error).splitlines()[0].rstrip('.')}."
+        ) from error
+    if not url:
+        raise BadInput(f"The trace {file} must hold versions of pages. It holds none.")
     return (
         np.array(url, dtype=object),
-        np.concatenate(times) / unit,
+        np.concatenate(times) / {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit],
         np.concatenate(statuses).astype(np.int16),
         np.concatenate(contents),
-        links.done(),
+        links.done(url),
     )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    fits = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
+    return any(one(kind) for one in fits)
+
+
+def _is_texts(kind: pa.DataType) -> bool:
+    return (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and _is_text(kind.value_type)
+
+
+COLUMNS: dict[str, tuple[str, Callable[[pa.DataType], bool]]] = {
+    "url": ("text", _is_text),
+    "valid_from": ("a timestamp", pa.types.is_timestamp),
+    "status": ("a whole number", pa.types.is_integer),
+    "text": ("text", _is_text),
+    "links": ("a list of texts", _is_texts),
+}
+
+
+def _check_types(schema: pa.Schema, file: Path) -> None:
+    """Refuse a file whose columns are not those of a trace."""
+    for name, (what, fits) in COLUMNS.items():
+        if name not in schema.names:
+            raise BadInput(
+                f"The trace {file} has no column {name!r}. It needs {', '.join(COLUMNS)}."
+            )
+        if not fits(schema.field(name).type):
+            got = schema.field(name).type
+            raise BadInput(f"The trace {file}: {name} must be {what}. Got {got}; convert it.")
+
+
+def _check_values(batch: pa.RecordBatch, file: Path) -> None:
+    """Refuse versions of which something is not known, or that cannot be."""
+    must = {name: batch[name] for name in ("url", "valid_from", "status")}
+    for name, column in (must | {"links": batch["links"].flatten()}).items():
+        if column.null_count:
+            raise BadInput(f"The trace {file}: {name} must not be null. Got one; leave it out.")
+    status = batch["status"].to_numpy(zero_copy_only=False)
+    wrong = status[(status < 100) | (status > 599)]
+    if len(wrong):
+        raise BadInput(f"The trace {file}: status must be from 100 to 599. Got {wrong[0]}.")
 
 
 def _contents(text: pa.Array, links: Links) -> KeyArray:
     """One number for text and links together."""
     out = np.empty(len(text), np.uint64)
-    for i, said in enumerate(text.to_pylist()):
+    for i, said in enumerate(text.cast(pa.binary()).to_pylist()):
         ids = links.target[links.start[i] : links.start[i + 1]]
-        out[i] = xxhash.xxh3_64_intdigest(
-            (said or "").encode(), seed=xxhash.xxh32_intdigest(ids.tobytes())
-        )
+        out[i] = xxhash.xxh3_64_intdigest(said or b"", seed=xxhash.xxh32_intdigest(ids.tobytes()))
     return out
 
 
@@ -155,7 +299,8 @@ def _check_order(url: NDArray[np.object_], valid_from: FloatArray, file: Path) -
         )
 
 
-def _check_window(window: tuple[Time, Time], valid_from: FloatArray) -> None:
+def check_window(window: tuple[Time, Time], valid_from: FloatArray) -> None:
+    """Refuse a window that is empty or ends before the data begin."""
     begin, end = window
     first = float(valid_from.min(initial=np.inf))
     if not begin < end or end < first:
@@ -167,7 +312,7 @@ def _check_window(window: tuple[Time, Time], valid_from: FloatArray) -> None:
 
 def _window(file: Path) -> tuple[Time, Time]:
     readme = file.parent / "README.md"
-    found = _WINDOW.search(readme.read_text()) if readme.is_file() else None
+    found = _WINDOW.search(readme.read_text("utf-8", "replace")) if readme.is_file() else None
     if found is None:
         raise BadInput(
             f"The window of the trace {file} is not known: no line 'Window: A .. B' in a README.md "

@@ -9,13 +9,15 @@ import numpy as np
 
 from recrawl import units
 from recrawl.errors import BadInput
+from recrawl.forecast.signals import odds, updated
 from recrawl.model import DAY
-from recrawl.planner.plan import DEFAULT_POLICY, SCORED, contest, due, p_change, told
+from recrawl.planner.plan import DEFAULT_POLICY, DISCOVERED, SCORED, contest, due, p_change, told
 from recrawl.rates.smoothed import quantiles, smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recrawl.forecast.signals import Heard
     from recrawl.model import Budget, Time
     from recrawl.planner.plan import Contest
     from recrawl.planner.rules import Rule
@@ -34,6 +36,7 @@ class Explanation:
     rate_low: float  #: 5 % quantile
     rate_high: float  #: 95 % quantile
     p_change: float
+    signals: list[str]  #: what sitemaps and feeds say, and what that is worth
     score: float
     rank: int  #: among all pages, by score
     of: int
@@ -60,6 +63,8 @@ def explain(
     one, row = game.pages.take(found), int(found[0])
     rows, why = game.choose()
     picked = bool(np.isin(row, rows))
+    apart = game.budget.discover is not None and game.pages.n_visits[row] == 0
+    rivals = rows[why == (DISCOVERED if apart else SCORED)]
     low, high = quantiles(one, (0.05, 0.95))[0]
     return Explanation(
         url=one.urls()[0],
@@ -67,12 +72,25 @@ def explain(
         rate=float(smoothed(one)[0]),
         rate_low=float(low),
         rate_high=float(high),
-        p_change=float(p_change(one, now)[0]),
+        p_change=float(updated(p_change(one, now), odds(game.heard, len(game.pages))[found])[0]),
+        signals=[_signal(said, row, now) for said in game.heard if row in said.rows],
         score=float(game.score[row]),
         rank=_rank(game, row),
         of=len(game.pages),
         picked=picked,
-        verdict="It is in the plan." if picked else _verdict(game, row, rows[why == SCORED]),
+        verdict="It is in the plan." if picked else _verdict(game, row, rivals),
+    )
+
+
+def _signal(said: Heard, row: int, now: Time) -> str:
+    """What one kind of signal says of a page, and how far it can be believed on its host."""
+    at = int(np.flatnonzero(said.rows == row)[0])
+    ago = units.show_days((now - float(said.said[at])) / DAY)
+    seen = "since our last visit" if said.claimed[at] else "before our last visit"
+    return (
+        f"{said.kind} says it changed {ago} ago, {seen}; on this host it tells "
+        f"{said.recall[at]:.0%} of the changes, and claims one in {said.false_alarms[at]:.0%} of "
+        f"the cases without: odds × {said.odds()[at]:.2g}"
     )
 
 
@@ -95,15 +113,16 @@ def _verdict(game: Contest, row: int, winners: np.ndarray) -> str:
     if game.budget.bytes is not None or game.budget.seconds is not None:
         return "Better pages use up the bytes or the time, or it does not fit into the rest."
     rivals = winners[game.pages.host[winners] == game.pages.host[row]]
-    capped = game.score[row] > game.score[winners].min() or len(winners) < game.fetches
+    caps = game.budget.host_cap is not None or game.budget.host_delay > 0
+    capped = caps and (game.score[row] > game.score[winners].min() or len(winners) < game.fetches)
     if capped and not rivals.size:
         return "Its host's cap or delay allows no visit; raise it."
     needed = float(game.score[rivals if capped else winners].min())
     wait = _wait(game, row, needed)
     if capped:
         return f"Better pages of its host use up the host's cap. {wait}"
-    caps = game.budget.host_cap is not None or game.budget.host_delay > 0
-    return wait if caps else f"{wait} Or with a budget of {_rank(game, row):,} fetches."
+    apart = caps or game.budget.discover is not None
+    return wait if apart else f"{wait} Or with a budget of {_rank(game, row):,} fetches."
 
 
 def _wait(game: Contest, row: int, needed: float) -> str:

@@ -12,6 +12,7 @@ from recrawl import registry, units
 from recrawl.chance import drawn
 from recrawl.errors import BadInput
 from recrawl.forecast import from_rate
+from recrawl.forecast.signals import Heard, heard, odds, updated
 from recrawl.model import DAY, Budget
 from recrawl.planner.choose import Allowance
 from recrawl.planner.rules import Rule, Ruled, apply
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from recrawl.protocols import History, Policy
 
 DEFAULT_POLICY = "poisson"  #: because it never starves a page
-PINNED, OVERDUE, SCORED, EXPLORED = range(4)  #: why a page is in a plan, in their order there
-WHY = ("pinned; ", "overdue by rule; ", "", "explored: unseen for longest; ")
+#: Why a page is in a plan, in their order there.
+PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED = range(5)
+WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ")
 RETRY_FIRST, RETRY_LAST = 3600.0, 30 * DAY  #: back-off of a failing page: doubles in between
 
 
@@ -95,6 +97,7 @@ class Contest:
 
     pages: Pages
     policy: Policy
+    heard: list[Heard]  #: what signals say of the pages
     score: FloatArray
     ties: KeyArray
     ruled: Ruled
@@ -112,11 +115,18 @@ class Contest:
         if explored or self.ruled.max_interval.min(initial=np.inf) < np.inf:
             days = self.pages.days_since_visit(self.now)
             overdue = rows[days[rows] * DAY >= self.ruled.max_interval[rows]]
+        new, known, discovered = rows[:0], rows, 0
+        if self.budget.discover is not None:
+            unseen = self.pages.n_visits[rows] == 0
+            new, known = rows[unseen], rows[~unseen]
+            discovered = _whole(self.budget.discover * self.fetches, self.now)
         stages = (
             (PINNED, rows[self.ruled.pin[rows]], self.score, self.fetches),
             (OVERDUE, overdue, self.score, self.fetches),
-            (SCORED, rows, self.score, self.fetches - explored),
-            (EXPLORED, rows, days, explored),
+            (DISCOVERED, new, self.score, discovered),
+            (SCORED, known, self.score, self.fetches - explored),
+            (EXPLORED, known, days, explored),
+            (DISCOVERED, new, self.score, self.fetches),  # what the known pages leave over
         )
         chosen, why, left = [], [], self.fetches
         for reason, candidates, worth, quota in stages:
@@ -140,16 +150,19 @@ def contest(
     """Score the pages of a history and apply the rules."""
     if ties not in ("hash", "id"):
         raise BadInput(f"ties must be 'hash' or 'id'. Got {ties!r}.")
-    scorer = _policy(policy, seed) if isinstance(policy, str) else policy
+    judge = scorer(policy, seed) if isinstance(policy, str) else policy
     spend = budget if isinstance(budget, Budget) else units.budget(budget)
     pages = history.pages()
     _check_now(pages, now)
-    scorer.learn(history, now)
+    judge.learn(history, now)
     ruled = apply(rules, pages)
+    claims = history.signals()
+    said = heard(claims, pages) if claims is not None else []
     return Contest(
         pages=pages,
-        policy=scorer,
-        score=scorer.score(pages, now) * ruled.weight,
+        policy=judge,
+        heard=said,
+        score=judge.score(pages, now) * ruled.weight * _boost(said, pages, now),
         ties=drawn(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
         ruled=ruled,
         eligible=~ruled.never & (ruled.pin | (now >= due(pages, ruled))),
@@ -177,12 +190,21 @@ def plan(
     game = contest(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
     rows, why = game.choose()
     chosen = game.pages.take(rows)
-    return Plan(chosen, game.score[rows], p_change(chosen, now), why, now)
+    p = updated(p_change(chosen, now), odds(game.heard, len(game.pages))[rows])
+    return Plan(chosen, game.score[rows], p, why, now)
 
 
 def p_change(pages: Pages, now: Time) -> FloatArray:
     """The probability that a visit now shows a change, by the smoothed rate."""
     return from_rate(smoothed(pages), pages.days_since_visit(now)).p_change
+
+
+def _boost(said: list[Heard], pages: Pages, now: Time) -> FloatArray | float:
+    """What signals make of scores: as much as of the probability of a change."""
+    if not said:
+        return 1.0
+    p = np.clip(p_change(pages, now), 1e-9, 1.0)
+    return updated(p, odds(said, len(pages))) / p
 
 
 def fetches(budget: Budget, pages: int) -> int:
@@ -205,12 +227,22 @@ def due(pages: Pages, ruled: Ruled) -> FloatArray:
     return np.where(wait > 0, last + wait, -np.inf)
 
 
-def _policy(name: str, seed: int) -> Policy:
+def scorer(name: str, seed: int) -> Policy:
     """A policy by name; one that draws at random draws with the same seed as the ties."""
     part = registry.parts("policy").get(name.partition(":")[0], object)
     arguments = {"seed": seed} if "seed" in signature(part).parameters else {}
     found: Policy = registry.build("policy", name, **arguments)
     return found
+
+
+def _whole(quota: float, now: Time) -> int:
+    """The quota as a whole number, which over many plans it is in the mean: 0.2 is a 1 at times.
+
+    >>> round(sum(_whole(0.2, now=cycle) for cycle in range(10_000)) / 10_000, 1)
+    0.2
+    """
+    chance = float(drawn(np.zeros(1, np.uint64), 0, now)[0]) * 2.0**-64
+    return int(quota + chance)
 
 
 def _check_now(pages: Pages, now: Time) -> None:
@@ -227,7 +259,7 @@ def _check_now(pages: Pages, now: Time) -> None:
 
 def _check_budget(budget: Budget) -> None:
     """Refuse a budget that cannot be meant."""
-    limits = {"share": 1.0, "explore": 1.0}
+    limits = {"share": 1.0, "explore": 1.0, "discover": 1.0}
     for name in (f.name for f in fields(budget)):
         value, most = getattr(budget, name), limits.get(name, np.inf)
         if value is not None and not (isinstance(value, int | float) and 0 <= value <= most):

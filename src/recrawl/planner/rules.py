@@ -93,7 +93,8 @@ def _rule(entry: dict[str, Any], where: str) -> Rule:
     return Rule(**values)
 
 
-def _pattern(match: str) -> str:
+def pattern(match: str) -> str:
+    """The regular expression of a URL in which * stands for anything."""
     return "^" + ".*".join(re.escape(piece) for piece in match.split("*")) + "$"
 
 
@@ -109,7 +110,7 @@ def apply(rules: Sequence[Rule], pages: Pages) -> Ruled:
     )
     urls = pa.array(pages.urls(), pa.string()) if rules else None
     for rule in rules:
-        matched = pc.match_substring_regex(urls, _pattern(rule.match))
+        matched = pc.match_substring_regex(urls, pattern(rule.match))
         rows = matched.to_numpy(zero_copy_only=False)
         for name in vars(ruled):
             value = getattr(rule, name)

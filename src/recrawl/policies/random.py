@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from recrawl.chance import drawn
+from recrawl.chance import uniform
 from recrawl.policies.unlearned import Unlearned
 
 if TYPE_CHECKING:
@@ -22,4 +20,4 @@ class Random(Unlearned):
         self.seed = seed
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        return (drawn(pages.key, self.seed, now) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return uniform(pages.key, self.seed, now)

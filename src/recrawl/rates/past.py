@@ -43,7 +43,7 @@ def past(pages: Pages) -> Intervals:
     row = owners(found.start)
     keep = np.arange(len(row)) - found.start[row] < pages.n_compared[row]
     counts = np.bincount(row[keep], minlength=len(pages))
-    columns = {name: getattr(found, name)[keep] for name in ("days", "changed", "at", "modified")}
+    columns = {name: column[keep] for name, column in found.columns().items()}
     return Intervals(start=starts(counts), **columns)
 
 

@@ -71,7 +71,7 @@ def aad_text(pages: Pages, _: Cycles) -> FloatArray:
 
 def gad_text(pages: Pages, _: Cycles) -> FloatArray:
     """The i-th visit counts 2^(i−1) / (2^n − 1); those older than 64 visits weigh < 2^−64."""
-    return _halving(pages.recent, pages.n_compared)
+    return halving(pages.recent, pages.n_compared)
 
 
 def nad_code(pages: Pages, cycles: Cycles) -> FloatArray:
@@ -123,7 +123,8 @@ def named_parts(base: type, readings: Iterable[str]) -> list[type]:
 
 
 @njit(cache=True)
-def _halving(recent: KeyArray, n: IntArray) -> FloatArray:
+def halving(recent: KeyArray, n: IntArray) -> FloatArray:
+    """GAD of outcomes as bits, the newest in bit 0."""
     result = np.zeros(len(recent))
     for page in range(len(recent)):
         bits, weight = recent[page], 0.5 / (1.0 - 0.5 ** max(n[page], 1))

@@ -6,10 +6,10 @@ import re
 import warnings
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
-from recrawl.content import parse
 from recrawl.ingest.lines import MALFORMED, reason
+from recrawl.ingest.responses import NOT_MODIFIED, shown, validators
 from recrawl.ingest.resync import Resync
-from recrawl.ingest.rows import header_micros, is_web, micros, tables
+from recrawl.ingest.rows import is_web, micros, tables
 from recrawl.ingest.stream import CutShort
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _LARGEST = 16 << 20  # bytes of a record that are looked at
 _WANTED = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.unknown
 _BLANK = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})\b")
-_NOT_MODIFIED = 304
 
 
 class Warc:
@@ -93,20 +92,14 @@ def _row(record: Any) -> Row | None:
     if len(block) < min(length, _LARGEST):
         raise ValueError(f"The record ends after {len(block)} of {length} bytes.")
     status, http, body = _http(block)
-    row: Row = {"url": url, "at": at, "status": status, "etag": http.get("etag")}
-    row["last_modified"] = header_micros(http.get("last-modified"))
+    row: Row = {"url": url, "at": at}
     if record.record_type == WarcRecordType.revisit:
-        return row | _unchanged(headers.get("WARC-Profile") or "", status)
+        unchanged = "server-not-modified" in (headers.get("WARC-Profile") or "")
+        answered = NOT_MODIFIED if unchanged else status or 200
+        return row | validators(at, http) | {"status": answered, "reported": False}
     if status is None:
         raise ValueError("The response has no HTTP status line.")
-    if 200 <= status < 300:
-        row |= _content(url, http, body)
-    return row
-
-
-def _unchanged(profile: str, status: int | None) -> Row:
-    answered = _NOT_MODIFIED if "server-not-modified" in profile else status or 200
-    return {"status": answered, "reported": False}
+    return row | shown(url, at, status, http, body)
 
 
 def _http(block: bytes) -> tuple[int | None, dict[str, str], bytes]:
@@ -140,22 +133,3 @@ def _joined(body: bytes) -> bytes:
         chunks.append(body[end + 1 : end + 1 + size])
         place = end + 1 + size + 2
     return b"".join(chunks) if chunks else body
-
-
-def _content(url: str, http: dict[str, str], body: bytes) -> Row:
-    """No simhash: it takes longer than all else, and whoever needs one has the text."""
-    found = parse(
-        body,
-        url=url,
-        content_type=http.get("content-type"),
-        content_encoding=http.get("content-encoding"),
-    )
-    return {
-        "digest": found.digest,
-        "digest_of": found.digest_of,
-        "title": found.title,
-        "text": found.text if found.digest_of == "text" else None,
-        "links": found.links,
-        "nofollow": found.nofollow,
-        "bytes": found.bytes,
-    }

@@ -1,4 +1,4 @@
-"""Pages like those of BRDC'12, the set that GP4C was evolved on (SCIENCE A3.16)."""
+"""Pages like those of BRDC'12, the set that GP4C was evolved on (Santos 2013)."""
 
 from __future__ import annotations
 

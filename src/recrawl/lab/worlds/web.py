@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recrawl.model import IntArray
 
 SECTIONS = ("about", "blog", "docs", "help", "news", "products")  # sorted
-PAGES_PER_SITE = 60  # BRDC'12 has 58 (SCIENCE A3.16)
+PAGES_PER_SITE = 60  # BRDC'12 has 58 (Santos 2013)
 
 
 @dataclass(frozen=True)

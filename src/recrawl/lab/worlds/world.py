@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recrawl.model import Column, FloatArray, IntArray, Time
 
 START: Time = 1_767_225_600.0  #: midnight of 2026-01-01, a Thursday; where every world begins
+MOST = 500_000_000  #: pages times days
 
 
 class Content(Protocol):
@@ -65,6 +66,11 @@ def generator(*, pages: int, days: int, seed: int) -> np.random.Generator:
     for name, value, least in (("pages", pages, 1), ("days", days, 1), ("seed", seed, 0)):
         if value < least:
             raise BadInput(f"{name} must be {least} or more. Got {value}; try {max(least, 100)}.")
+    if pages * days > MOST:
+        raise BadInput(
+            f"pages times days must be at most {MOST:,}, which takes minutes. "
+            f"Got {pages:,} times {days:,}; make fewer of either."
+        )
     return np.random.default_rng(seed)
 
 

@@ -1,0 +1,56 @@
+"""Crawl a web that changes while you watch, twice at the same budget, and see which knew more.
+
+A month passes in 36 seconds. `python examples/living_web.py FOLDER` leaves the stores and a report
+in that folder.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recrawl import open as open_store
+from recrawl import plan
+from recrawl.ingest.responses import Response, rows
+from recrawl.lab.traces import open_trace
+from recrawl.lab.web import serve
+from recrawl.model import DAY
+from recrawl.planner import DEFAULT_POLICY
+
+SPEED = DAY / 1.2
+BUDGET = ["--budget", "60/day", "--discover", "50%", "--every", "1d"]
+BUDGET += ["--depth", "0"]  # all pages are seeds; what they link to is not in this web
+
+
+def recrawl(*words: object) -> None:
+    """Run a command as one would type it."""
+    shown = " ".join(map(str, words))
+    print(f"\n$ recrawl {shown}", flush=True)
+    subprocess.run([sys.executable, "-m", "recrawl", *map(str, words)], check=True)
+
+
+def compile_once() -> None:
+    """The first fetch on a machine compiles for some seconds, which here would be days."""
+    with TemporaryDirectory() as folder, open_store(folder, create=True) as store:
+        store.append(rows([Response("http://example.org/", 1.7e9, 200, {}, b"<p>Hello")]))
+        plan(store, 1, now=1.8e9)
+
+
+def main(folder: Path) -> None:
+    trace, seeds = folder / "trace", folder / "seeds.txt"
+    recrawl("world", "hubs", "--pages", 300, "--days", 30, "--seed", 1, "--out", trace)
+    policies = ["oldest", DEFAULT_POLICY]
+    compile_once()
+    for policy in policies:
+        with serve(open_trace(trace), speed=SPEED) as web:
+            seeds.write_text("".join(url + "\n" for url in web.seeds()))
+            where = ["--seeds", seeds, "--proxy", web.proxy, "--simulated", "--delay", "0s"]
+            where += ["--no-sitemaps"]  # which would tell both crawls nearly everything
+            recrawl("crawl", folder / policy, *where, *BUDGET, "--policy", policy)
+    stores = [folder / policy for policy in policies]
+    recrawl("info", stores[-1])
+    recrawl("judge", trace, *stores, "--warm-up", 12, "--report", folder / "report.html")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,8 @@
+"""Scrapy: any spider fills a store, and revisits what the plan says. See docs/scrapy.md."""
+
+from recrawl.adapters.scrapy.addon import Addon
+from recrawl.adapters.scrapy.observer import Observer
+from recrawl.adapters.scrapy.revisits import StartFromPlan
+from recrawl.adapters.scrapy.scheduler import Scheduler
+
+__all__ = ["Addon", "Observer", "Scheduler", "StartFromPlan"]

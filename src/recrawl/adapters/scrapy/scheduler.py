@@ -1,0 +1,78 @@
+"""When does a crawl that never ends fetch a page again? When a plan of its own says so."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from scrapy.core.scheduler import Scheduler as ScrapyScheduler
+
+from recrawl.adapters.scrapy.observer import page_of
+from recrawl.adapters.scrapy.revisits import Revisits
+from recrawl.errors import RecrawlError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from scrapy import Request, Spider
+    from twisted.internet.defer import Deferred
+
+    from recrawl.adapters.scrapy.revisits import Due
+
+_log = logging.getLogger(__name__)
+
+
+class Scheduler(ScrapyScheduler):
+    """Continuous: RECRAWL_BUDGET revisits in every RECRAWL_EVERY, a day if it does not say.
+
+    New pages go through Scrapy's own queues and filter of duplicates. Revisits go first, since the
+    budget bounds them. Each cycle is planned anew; what the last one left over competes again.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        assert self.crawler is not None
+        self.revisits = Revisits(self.crawler)
+        self._due: deque[Due] = deque()
+        self._plan: Future[list[Due]] | None = None
+        self._planned_at = 0.0
+
+    def open(self, spider: Spider) -> Deferred[None] | None:
+        opened = super().open(spider)
+        self._due.extend(self.revisits.open())
+        self._planned_at = time.monotonic()
+        return opened
+
+    def has_pending_requests(self) -> bool:
+        """Always: the spider waits for the next cycle. CLOSESPIDER_* or a signal ends it."""
+        return True
+
+    def enqueue_request(self, request: Request) -> bool:
+        start = bool(request.meta.get("is_start_request"))
+        return self.revisits.wanted(request, start=start) and super().enqueue_request(request)
+
+    def next_request(self) -> Request | None:
+        """Never waits: while a plan is made, the last one goes on."""
+        self._replan()
+        return self.revisits.request(self._due.popleft()) if self._due else super().next_request()
+
+    def _replan(self) -> None:
+        now = time.monotonic()
+        if self._plan is None:
+            if now - self._planned_at >= self.revisits.budget.every:
+                self._plan, self._planned_at = self.revisits.ask(), now
+        elif self._plan.done():
+            try:
+                self._due = deque(self._without_active(self._plan.result()))
+            except RecrawlError:
+                _log.exception("No plan for this cycle; the next one is tried")
+            self._plan = None
+
+    def _without_active(self, due: list[Due]) -> list[Due]:
+        """A page whose fetch is under way looks unvisited to the plan."""
+        assert self.crawler is not None
+        assert self.crawler.engine is not None
+        active = {page_of(request) for request in self.crawler.engine.downloader.active}
+        return [page for page in due if page.url not in active]

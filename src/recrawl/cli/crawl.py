@@ -1,0 +1,191 @@
+"""The command that crawls."""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+import sys
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path  # noqa: TC003  # typer reads it at run time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.live import Live
+from rich.text import Text
+
+import recrawl
+from recrawl import units
+from recrawl.cli.common import (
+    Objective,
+    PolicyName,
+    Rules,
+    Seed,
+    StorePath,
+    clock,
+    err,
+    out,
+    policy_name,
+    say,
+)
+from recrawl.errors import BadInput
+from recrawl.planner.plan import scorer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from recrawl.crawl import Crawl, Cycled
+    from recrawl.crawl.clock import Clock
+    from recrawl.engines import LiveEngine
+
+
+def crawl(
+    store: StorePath,
+    seeds: Annotated[
+        Path | None, typer.Option(help="URLs to begin with, one a line; not needed to go on.")
+    ] = None,
+    budget: Annotated[str, typer.Option(help="500/day, 20/h; or 200, 2% a cycle.")] = "500/day",
+    every: Annotated[str, typer.Option(help="Length of a cycle.")] = "1h",
+    until: Annotated[str | None, typer.Option(help="A time, or how long: 30d.")] = None,
+    cycles: Annotated[int | None, typer.Option(min=1, help="End after so many.")] = None,
+    policy: PolicyName = None,
+    objective: Objective = None,
+    discover: Annotated[str, typer.Option(help="Share for pages never visited.")] = "20%",
+    reach: Annotated[str, typer.Option(help="How far from the seeds: host, site or any.")] = "host",
+    only: Annotated[list[str], typer.Option(help="Pages like https://a.org/docs/*.")] = [],  # noqa: B006
+    skip: Annotated[list[str], typer.Option(help="Not those like */calendar/*.")] = [],  # noqa: B006
+    depth: Annotated[int | None, typer.Option(min=0, help="Most links from a seed.")] = None,
+    pages_per_host: Annotated[int, typer.Option(min=1, help="Most to enter.")] = 100_000,
+    contact: Annotated[
+        str | None, typer.Option(help="URL or e-mail where hosts reach you; must be given.")
+    ] = None,
+    delay: Annotated[str, typer.Option(help="Least time between fetches of a host.")] = "1s",
+    proxy: Annotated[str | None, typer.Option(help="http://host:port")] = None,
+    simulated: Annotated[  # noqa: FBT002
+        bool, typer.Option("--simulated", help="Keep the time of the living web at --proxy.")
+    ] = False,
+    allow_private: Annotated[  # noqa: FBT002
+        bool, typer.Option("--allow-private", help="Fetch private addresses too: an intranet.")
+    ] = False,
+    warc: Annotated[Path | None, typer.Option(help="Keep an archive in this folder.")] = None,
+    sitemaps: Annotated[  # noqa: FBT002
+        bool, typer.Option(help="Read what sites say of new and changed pages.")
+    ] = True,
+    rules: Rules = None,
+    seed: Seed = 0,
+) -> None:
+    """Crawl: visit new pages and revisit known ones, within a budget, for as long as you let it."""
+    from recrawl.crawl import Pace, Scope, begin
+    from recrawl.crawl.discover import read_seeds
+
+    watch, last = _clock(proxy or "" if simulated else None)
+    urls = read_seeds(_lines(seeds)) if seeds else []  # before there is a store
+    end = min(_end(until, watch.now()), last)
+    decided: dict[str, Any] = {
+        "pace": Pace.parse(budget),
+        "scope": Scope(reach, tuple(only), tuple(skip), depth, pages_per_host),
+        "policy": scorer(policy_name(policy, objective), seed),
+        "every": units.duration(every),
+        "discover": units.share(discover),
+        "rules": recrawl.load_rules(rules) if rules else (),
+        "delay": units.duration(delay),
+    }
+    with (
+        recrawl.open(store, create=True) as opened,
+        begin(
+            opened,
+            urls,
+            clock=watch,
+            sitemaps=sitemaps,
+            seed=seed,
+            contact=contact,
+            proxy=proxy,
+            allow_private=allow_private,
+            warc=warc,
+            **decided,
+        ) as made,
+        _ends_clean(made),
+        _live(made.engine),
+    ):
+        if end <= watch.now():
+            say(f"It is past {units.show_time(end)} already: there is nothing to do.", err)
+        for cycle in made.run(end, cycles):
+            _tell(cycle)
+
+
+def _clock(living_web: str | None) -> tuple[Clock, float]:
+    from recrawl.crawl.clock import Clock
+    from recrawl.crawl.clock import simulated as asked
+
+    return (Clock(clock(None)), math.inf) if living_web is None else asked(living_web)
+
+
+def _end(until: str | None, now: float) -> float:
+    """A time, or one so far from now."""
+    if until is None:
+        return math.inf
+    try:
+        return now + units.duration(until)
+    except BadInput:
+        return units.time(until)
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return sys.stdin.readlines() if str(file) == "-" else file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"--seeds must be a text file. Got {file}: {error}.") from error
+
+
+@contextmanager
+def _ends_clean(made: Crawl) -> Iterator[None]:
+    """The first Ctrl-C lets fetches in flight end; the second does not wait."""
+
+    def ask(number: int, _: object) -> None:
+        say("Ending: fetches in flight are waited for. Again to end at once.", err)
+        signal.signal(number, at_once)
+        made.stop()
+
+    def at_once(number: int, _: object) -> None:
+        out.show_cursor()  # which the live line hides
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _live(engine: LiveEngine) -> AbstractContextManager[object]:
+    """A line that says what goes on, below the others; none in a pipe."""
+    if not (out.is_terminal or err.is_terminal):
+        return nullcontext()
+
+    def line() -> Text:
+        at = engine.progress
+        return Text(
+            f"{at.fetched:,} fetched, {at.failed:,} failed, {at.in_flight} in flight, "
+            f"{at.waiting:,} waiting, {units.count(at.hosts, 'host')} due"
+        )
+
+    # On the console of the cycles' lines, if they have one, lest both write over each other.
+    return Live(get_renderable=line, console=out if out.is_terminal else err, transient=True)
+
+
+def _tell(cycle: Cycled) -> None:
+    """One line a cycle: for people on a terminal, JSON in a pipe."""
+    if not out.is_terminal:
+        told = asdict(cycle) | {"at": units.show_time(cycle.at)}
+        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.flush()
+        return
+    say(
+        f"{units.show_time(cycle.at)}  {cycle.fetched:>5,} fetched  {cycle.changed:>5,} changed  "
+        f"{cycle.failed:>4,} failed  {cycle.new_links:>6,} new links  "
+        f"{cycle.pages:>8,} pages ({cycle.new_pages:,} new)"
+    )

@@ -1,0 +1,234 @@
+"""How is an expression written? Text that reads back to the same tree, and LaTeX."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from recrawl.errors import BadInput
+from recrawl.evolve.expression import (
+    CONSTANT,
+    EXP,
+    LOG,
+    OPERATORS,
+    POW,
+    TERMINAL,
+    Expression,
+    expression,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LONGEST = 20_000  #: letters of a formula
+DEEPEST = 60  #: brackets within brackets
+NODES = 4_000
+
+_TOKEN = re.compile(
+    r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(\w+)|(\S))", re.ASCII
+)
+_NUMBER = re.compile(r"[0-9]|\.[0-9]")
+_BINDS: Final = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
+_NEGATIVE = 3  #: how tightly the sign of a number binds: -2 ^ x is -(2 ^ x), so (-2) ^ x
+_ATOM = 5
+_CODE: Final = {name: code for code, name in enumerate(OPERATORS)}
+
+
+def parse(text: str, terminals: Sequence[str]) -> Expression:
+    """The expression of a text such as `X / n * t ^ 0.5`.
+
+    >>> len(parse("log(X + 1) * t", ("n", "X", "t")))
+    6
+    """
+    if len(text) > LONGEST:
+        raise BadInput(f"A formula must be at most {LONGEST:,} letters. Got {len(text):,}.")
+    return _Parser(text, tuple(terminals)).whole()
+
+
+class _Parser:
+    """Precedence climbing over the tokens of one text."""
+
+    def __init__(self, text: str, terminals: tuple[str, ...]) -> None:
+        self.text = text
+        self.tokens = [m for m in _TOKEN.finditer(text) if m.group().strip()]
+        self.at = 0
+        self.terminals = terminals
+        self.code: list[int] = []
+        self.value: list[float] = []
+
+    def whole(self) -> Expression:
+        self.sum(1, 0)
+        if self.at < len(self.tokens):
+            raise self.fault("an operator or the end", self.peek())
+        return expression(self.code, self.value, self.terminals)
+
+    def sum(self, least: int, depth: int) -> None:
+        """Operands joined by operators that bind at least so tightly."""
+        if depth > DEEPEST:
+            raise BadInput(f"A formula must nest at most {DEEPEST} deep. Got a deeper one.")
+        self.operand(depth)
+        while _BINDS.get(self.peek(), 0) >= least:
+            sign = self.take()
+            # All join from the left but powers: 2 ^ 3 ^ 2 is 2 ^ (3 ^ 2).
+            self.sum(_BINDS[sign] + (sign != "^"), depth + 1)
+            self.push(_CODE[sign])
+
+    def operand(self, depth: int) -> None:
+        word = self.take()
+        if word == "(":
+            self.sum(1, depth + 1)
+            self.expect(")")
+        elif word == "-":
+            self.negative(depth)
+        elif _NUMBER.match(word):
+            self.number(word)
+        elif word in ("log", "exp", "log1", "pow"):
+            self.function(word, depth)
+        elif word in self.terminals:
+            self.push(TERMINAL + self.terminals.index(word))
+        elif word == "e":
+            self.push(CONSTANT, math.e)
+        elif word.isidentifier():
+            known = ", ".join((*self.terminals, "log", "exp", "log1", "pow"))
+            raise BadInput(f"The formula names {word!r}, which is unknown. Known: {known}.")
+        else:
+            raise self.fault("a number, a name or a bracket", word)
+
+    def number(self, word: str) -> None:
+        if not math.isfinite(float(word)):
+            raise self.fault("a number below 1e308", word)
+        self.push(CONSTANT, float(word))
+
+    def negative(self, depth: int) -> None:
+        """A number below 0, or 0 − x."""
+        if _NUMBER.match(self.peek()):
+            self.number(self.take())
+            if self.peek() != "^":
+                self.value[-1] = -self.value[-1]
+                return
+            number = self.value.pop()
+            self.code.pop()
+            self.push(CONSTANT, 0.0)
+            self.push(CONSTANT, number)
+            self.take()
+            self.sum(_BINDS["^"], depth + 1)
+            self.push(POW)
+        else:
+            self.push(CONSTANT, 0.0)
+            self.sum(_NEGATIVE, depth + 1)
+        self.push(_CODE["-"])
+
+    def function(self, name: str, depth: int) -> None:
+        self.expect("(")
+        self.sum(1, depth + 1)
+        if name == "pow":
+            self.expect(",")
+            self.sum(1, depth + 1)
+        self.expect(")")
+        self.push(POW if name == "pow" else _CODE[name])
+
+    def push(self, code: int, value: float = 0.0) -> None:
+        if len(self.code) >= NODES:
+            raise BadInput(f"A formula must have at most {NODES:,} nodes. Got more.")
+        self.code.append(code)
+        self.value.append(value)
+
+    def peek(self) -> str:
+        return self.tokens[self.at].group().strip() if self.at < len(self.tokens) else ""
+
+    def take(self) -> str:
+        word = self.peek()
+        self.at += 1
+        return word
+
+    def expect(self, word: str) -> None:
+        if self.peek() != word:
+            raise self.fault(repr(word), self.peek())
+        self.at += 1
+
+    def fault(self, wanted: str, got: str) -> BadInput:
+        shown = self.text if len(self.text) <= 80 else self.text[:77] + "…"
+        return BadInput(f"The formula {shown!r} must have {wanted}. Got {got or 'its end'!r}.")
+
+
+def write(formula: Expression) -> str:
+    """The expression as text; `parse` gives it back.
+
+    >>> write(parse("(X/n) * (t - 1)", ("n", "X", "t")))
+    'X / n * (t - 1)'
+    """
+    stack: list[tuple[str, int]] = []
+    for code, value in zip(formula.code.tolist(), formula.value.tolist(), strict=True):
+        if code >= TERMINAL:
+            stack.append((formula.terminals[code - TERMINAL], _ATOM))
+        elif code == CONSTANT:
+            stack.append((_number(value), _NEGATIVE if value < 0 else _ATOM))
+        elif code >= LOG:
+            stack.append((f"{OPERATORS[code]}({stack.pop()[0]})", _ATOM))
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append(_joined(OPERATORS[code], left, right))
+    return stack[0][0]
+
+
+def _joined(sign: str, left: tuple[str, int], right: tuple[str, int]) -> tuple[str, int]:
+    binds = _BINDS[sign]
+    a = left[0] if left[1] >= binds + (sign == "^") else f"({left[0]})"
+    b = right[0] if right[1] >= binds + (sign != "^") else f"({right[0]})"
+    return f"{a} {sign} {b}", binds
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back to the same number."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+def latex(formula: Expression) -> str:
+    r"""The expression as LaTeX.
+
+    >>> print(latex(parse("X / n * t ^ 0.5", ("n", "X", "t"))))
+    \frac{X}{n} \cdot t^{0.5}
+    """
+    stack: list[tuple[str, int]] = []
+    for code, value in zip(formula.code.tolist(), formula.value.tolist(), strict=True):
+        if code >= TERMINAL:
+            name = formula.terminals[code - TERMINAL].replace("_", r"\_")
+            stack.append((name if len(name) == 1 else rf"\mathrm{{{name}}}", _ATOM))
+        elif code == CONSTANT:
+            stack.append((_latex_number(value), _NEGATIVE if value < 0 else _ATOM))
+        elif code >= LOG:
+            stack.append(_latex_function(code, stack.pop()[0]))
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append(_latex_joined(OPERATORS[code], left, right))
+    return stack[0][0]
+
+
+def _latex_number(value: float) -> str:
+    if value == math.e:
+        return "e"
+    mantissa, _, power = f"{value:.6g}".partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
+
+
+def _latex_function(code: int, inner: str) -> tuple[str, int]:
+    if code == EXP:
+        return f"e^{{{inner}}}", _BINDS["^"]
+    name = r"\ln" if code == LOG else r"\ln_{>1}"
+    return rf"{name}\left|{inner}\right|", _ATOM
+
+
+def _latex_joined(sign: str, left: tuple[str, int], right: tuple[str, int]) -> tuple[str, int]:
+    if sign == "/":
+        return rf"\frac{{{left[0]}}}{{{right[0]}}}", _BINDS["*"]
+    if sign == "^":
+        base = left[0] if left[1] == _ATOM else rf"\left({left[0]}\right)"
+        return f"{base}^{{{right[0]}}}", _BINDS["^"]
+    binds = _BINDS[sign]
+    a = left[0] if left[1] >= binds else rf"\left({left[0]}\right)"
+    b = right[0] if right[1] > binds else rf"\left({right[0]}\right)"
+    if sign == "*" and right[1] == binds and r"\frac" in right[0][:5]:
+        b = right[0]
+    shown = r"\cdot" if sign == "*" else sign
+    return f"{a} {shown} {b}", binds

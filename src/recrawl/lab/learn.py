@@ -1,0 +1,159 @@
+"""Which score function suits a crawl? Evolved on some pages of a trace, judged on others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recrawl import units
+from recrawl.errors import BadInput
+from recrawl.evolve.evolution import evolve
+from recrawl.evolve.file import Formula
+from recrawl.evolve.fitness import Fitness, fitness
+from recrawl.evolve.presets import preset
+from recrawl.evolve.selection import SELECTIONS, selected, validated
+from recrawl.evolve.simulator import Simulator
+from recrawl.evolve.split import folds
+from recrawl.evolve.terminals import BASIC, TERMINALS, check_names
+from recrawl.evolve.text import parse, write
+from recrawl.lab.changes import changes_of, column_of, link_counter
+from recrawl.model import DAY
+from recrawl.planner.plan import fetches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recrawl.evolve.changes import Changes
+    from recrawl.evolve.evolution import Outcome, Progress
+    from recrawl.evolve.expression import Expression
+    from recrawl.lab.trace import Trace
+    from recrawl.model import Budget, FloatArray, IntArray
+
+PARETO = (Fitness((("change-ratio", 1.0),)), Fitness((("freshness", 1.0),)))
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A score function, and how it does on pages that made it, chose it, and neither."""
+
+    formula: Formula
+    scores: dict[str, float]  #: by part of the pages
+    known: dict[str, float]  #: of t·X, to compare with
+    front: list[tuple[str, float, float]] = field(default_factory=list)  #: formulas, on test pages
+
+
+def learn(
+    trace: Trace,
+    *,
+    preset_name: str = "modern",
+    terminals: Sequence[str] = BASIC,
+    measure: str = "change-ratio",
+    pareto: bool = False,
+    select: str = "simple",
+    budget: Budget | str = "5%",
+    every: float = DAY,
+    warm_up: int = 2,
+    explore: float = 0.0,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Learned:
+    """Evolve a score function on two fifths of the pages, choose on two more, test on the last.
+
+    `explore` gives that share of the fetches to the pages unseen for longest, as a plan would.
+    """
+    if select not in SELECTIONS:
+        raise BadInput(f"select must be {', '.join(SELECTIONS)}. Got {select!r}.")
+    names = check_names(terminals)
+    settings = preset(preset_name)
+    measures = PARETO if pareto else (fitness(measure),)
+    split = folds(len(trace), seed=seed)[0]
+    arena = Arena(trace, names, measures, budget, every, warm_up, explore, seed)
+    train, validation, test = (arena.of(np.sort(getattr(split, part))) for part in PARTS)
+    outcome = evolve(train, names, measures, settings, seed=seed, progress=progress)
+    chosen = _chosen(outcome, validation, measures, select)
+    simulators = dict(zip(PARTS, (train, validation, test), strict=True))
+    scores = {part: _mean(measures[0], world, chosen) for part, world in simulators.items()}
+    known = parse("t * X", ("t", "X"))
+    made = {
+        "trace": trace.name,
+        "preset": preset_name,
+        "fitness": "pareto" if pareto else measure,
+        "terminals": list(names),
+        "budget": str(budget),
+        "explore": explore,
+        "seed": seed,
+        "simulations": outcome.simulated,
+        "scores": scores,
+    }
+    return Learned(
+        Formula(parse(write(chosen), chosen.used()), every / DAY, made),
+        scores,
+        {part: _mean(measures[0], world, known) for part, world in simulators.items()},
+        [_point(tree.simple, test) for tree in outcome.kept] if pareto else [],
+    )
+
+
+def _chosen(
+    outcome: Outcome, validation: Simulator, measures: Sequence[Fitness], select: str
+) -> Expression:
+    """The one to keep: of a front the one with the largest product of both measures."""
+    if len(measures) > 1:
+        return max(outcome.kept, key=lambda tree: float(tree.points.prod())).simple
+    return selected(validated(outcome.kept, validation, measures[0]), select).expression
+
+
+@dataclass(frozen=True)
+class Arena:
+    """Makes simulators of parts of a trace, all under the same conditions."""
+
+    trace: Trace
+    terminals: tuple[str, ...]
+    measures: Sequence[Fitness]
+    budget: Budget | str
+    every: float
+    warm_up: int
+    explore: float
+    seed: int
+
+    def of(self, rows: IntArray) -> Simulator:
+        """A simulator of some pages, with their share of the budget."""
+        spend = self.budget if not isinstance(self.budget, str) else units.budget(self.budget)
+        share = len(rows) / max(len(self.trace), 1)
+        allowed = fetches(spend, len(self.trace) if spend.share is None else len(rows))
+        return Simulator(
+            self.changes.take(rows),
+            fetches=round(allowed * share) if spend.share is None else allowed,
+            warm_up=self.warm_up,
+            seed=self.seed,
+            explore=self.explore,
+            ndcg=self._uses("ndcg"),
+            columns={
+                name: column_of(self.trace, name)[rows]
+                for name in self.terminals
+                if name not in TERMINALS
+            },
+            links=link_counter(self.trace, rows, every=self.every)
+            if self._uses("new-links")
+            else None,
+        )
+
+    @cached_property
+    def changes(self) -> Changes:
+        return changes_of(self.trace, every=self.every)
+
+    def _uses(self, measure: str) -> bool:
+        return any(each.uses(measure) for each in self.measures)
+
+
+def _mean(measure: Fitness, world: Simulator, expression: Expression) -> float:
+    found: FloatArray = measure.by_cycle(world.run(expression))
+    return float(found.mean())
+
+
+def _point(expression: Expression, world: Simulator) -> tuple[str, float, float]:
+    run: Any = world.run(expression)
+    return write(expression), float(run.change_ratio.mean()), float(run.freshness.mean())

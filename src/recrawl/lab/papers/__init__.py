@@ -1,0 +1,1 @@
+"""Experiments of papers, run again as they were described. One file each."""

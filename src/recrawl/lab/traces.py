@@ -1,0 +1,87 @@
+"""Which kind of trace is this? Whatever a path leads to, made ready for a replay."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recrawl.errors import BadInput
+from recrawl.history.files import DATABASE
+from recrawl.lab.bits import is_bits, read_bits
+from recrawl.lab.detect import seen_by
+from recrawl.lab.trace import read_trace
+from recrawl.lab.what_if import read_store
+
+if TYPE_CHECKING:
+    from recrawl.lab.trace import Trace
+    from recrawl.model import Time
+
+#: Of each cohort when its pages are there, and what to do if none is.
+COHORTS = {
+    "alive": ("throughout its window", "another --window, or --cohort all"),
+    "all": ("at any time of its window", "another --window"),
+}
+
+
+def read_weights(path: Path) -> dict[str, float]:
+    """Weights of pages by URL, from a CSV file of two columns."""
+    weights = {}
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"The weights {path} must be a CSV file in UTF-8. Got {error}.") from error
+    for number, row in enumerate(rows, 1):
+        if number == 1 and row[1:] == ["weight"]:
+            continue
+        try:
+            weights[row[0]] = _weight(row[1])
+        except (ValueError, IndexError):
+            raise BadInput(
+                f"{path}, line {number}: must be a URL and a weight, 0 or more. "
+                f"Got {','.join(row)!r}."
+            ) from None
+    return weights
+
+
+def _weight(text: str) -> float:
+    if not 0 <= float(text) < float("inf"):
+        raise ValueError(text)
+    return float(text)
+
+
+def open_trace(
+    path: str | Path,
+    *,
+    window: tuple[Time, Time] | None = None,
+    cohort: str = "alive",
+    detector: str = "digest",
+) -> Trace:
+    """The pages of a trace, of bit strings or of a store that were there throughout the window.
+
+    With the cohort "all", those that were there at any time of it. Versions that the detector
+    takes for the same are one.
+    """
+    if cohort not in COHORTS:
+        raise BadInput(f"cohort must be one of {', '.join(COHORTS)}. Got {cohort!r}.")
+    path = Path(path)
+    if (path / DATABASE).is_file():
+        trace = read_store(path, window)
+    elif is_bits(path):
+        if window is not None:
+            raise BadInput(
+                f"--window must be left out for bit strings. Got one for {path}, which does not "
+                "say when its days were; cut its lines instead."
+            )
+        trace = read_bits(path)
+    else:
+        trace = read_trace(path, window).born()
+    kept = trace.alive() if cohort == "alive" else trace.present()
+    if not kept.any():
+        when, remedy = COHORTS[cohort]
+        raise BadInput(
+            f"The trace {path} must have a page that is there {when}. It has none; give {remedy}."
+        )
+    trace = trace if kept.all() else trace.take(kept)
+    return trace if detector == "digest" else seen_by(trace, detector)

@@ -1,0 +1,173 @@
+"""What if my own crawl had been run otherwise? A store as a trace: truth is what its visits showed.
+
+A page is known to have been the same between two visits that agree. Between visits that differ,
+and after the last, it is taken to have been as last seen, by a version that is not certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from recrawl import units
+from recrawl.errors import BadInput
+from recrawl.history.files import connect
+from recrawl.history.fold import GONE, OK, outcomes
+from recrawl.history.store import Store
+from recrawl.lab.links import LinksBuilder
+from recrawl.lab.trace import Trace, check_window, trace_name
+from recrawl.model import DAY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recrawl.lab.links import Links
+    from recrawl.model import BoolArray, IntArray, Time
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What visits showed, in the order of pages and time; failures are not among them."""
+
+    page: IntArray
+    at: NDArray[np.int64]  #: microseconds
+    status: NDArray[np.int16]
+    content: NDArray[np.uint64]
+    links: IntArray  #: equal while the page has the same links
+
+    def first(self) -> BoolArray:
+        """Which visits are the first to their page?"""
+        first: BoolArray = np.diff(self.page, prepend=-1) != 0
+        return first
+
+    def new(self) -> BoolArray:
+        """Which visits found the page other than the one before, or are the first?"""
+        new = self.first()
+        for column in (self.status, self.content, self.links):
+            new |= np.diff(column, prepend=column[:1]) != 0
+        return new
+
+
+def read_store(path: str | Path, window: tuple[Time, Time] | None = None) -> Trace:
+    """The trace of a store; the window is by default the one that covers most days of pages."""
+    store = Store.open(path)
+    with connect(store.path) as connection:
+        pages = connection.execute(_PAGES).fetchnumpy()
+        visits = connection.execute(_VISITS).fetchnumpy()
+    if not len(pages["url"]):
+        raise BadInput(f"A store must hold successful visits to be replayed. {path} holds none.")
+    seen = _seen(visits, pages["page_id"])
+    row, began, certain = _versions(seen)
+    window = window or _window(seen)
+    check_window(window, began / 1e6)
+    urls = pages["url"].tolist()
+    return Trace(
+        name=trace_name(Path(path)),
+        urls=urls,
+        start=np.searchsorted(seen.page[row], np.arange(len(urls) + 1)),
+        valid_from=began / 1e6,
+        status=seen.status[row],
+        content=seen.content[row],
+        links=_links(store, seen, row, pages),
+        window=window,
+        certain=certain,
+    )
+
+
+def _seen(visits: dict[str, Any], page_id: IntArray) -> Seen:
+    """Content is the digest of the last visit that showed a change, or its time without one."""
+    place = np.full(int(visits["page_id"].max()) + 1, -1)  # of a page never reached it stays so
+    place[page_id] = np.arange(len(page_id))
+    page = place[visits["page_id"]]
+    order = np.lexsort((visits["at"], page))
+    outcome = outcomes(np.ma.filled(visits["status"], -1).astype(np.int16))[order]
+    page = page[order]
+    compared = ~np.ma.getmaskarray(visits["changed"])[order]
+    came = np.cumsum(outcome == OK)
+    came -= np.concatenate([[0], came])[np.searchsorted(page, page)]  # successes of the page so far
+    useful = (page >= 0) & (came > 0) & ((outcome == GONE) | compared | (came == 1))
+    useful &= (outcome == GONE) | (outcome == OK)
+    order, page, outcome = order[useful], page[useful], outcome[useful]
+    at, changed, moved = (
+        np.ma.filled(visits[name], 0)[order].astype(np.int64) for name in ("at", "changed", "moved")
+    )
+    anchor = np.where((changed > 0) | (np.diff(page, prepend=-1) != 0), np.arange(len(page)), 0)
+    anchor = np.maximum.accumulate(anchor)
+    digest = visits["digest"][order][anchor]
+    return Seen(
+        page=page,
+        at=at,
+        status=np.where(outcome == GONE, 410, 200).astype(np.int16),
+        content=np.where(  # both unsigned, or NumPy makes them floats, and digests lose their end
+            np.ma.getmaskarray(digest),
+            at[anchor].astype(np.uint64),
+            np.ma.getdata(digest).astype(np.uint64),
+        ),
+        links=np.cumsum(moved),
+    )
+
+
+def _versions(seen: Seen) -> tuple[IntArray, NDArray[np.int64], BoolArray]:
+    """Of each version the visit that showed it, when it begins, and whether that is certain."""
+    new = seen.new()
+    last = np.append(seen.first()[1:], True)
+    gap = last | np.append(new[1:], False)  # after it, something unseen
+    certain, doubtful = np.flatnonzero(new), np.flatnonzero(gap)
+    row = np.concatenate([certain, doubtful])
+    began = np.concatenate([seen.at[certain], seen.at[doubtful] + 1])
+    sure = np.arange(len(row)) < len(certain)
+    order = np.lexsort((began, seen.page[row]))
+    return row[order], began[order], sure[order]
+
+
+def _window(seen: Seen) -> tuple[Time, Time]:
+    """The window, to whole days, with most pages times days: those known from its beginning."""
+    first = np.sort(seen.at[seen.first()]) / 1e6
+    begins = np.ceil(first / DAY) * DAY
+    end = np.floor(seen.at.max() / 1e6 / DAY) * DAY
+    if end <= begins[0]:
+        raise BadInput(
+            "The visits of a store must span a whole day, from midnight to midnight UTC, to be "
+            f"replayed. Got {units.show_time(first[0])} .. {units.show_time(seen.at.max() / 1e6)}; "
+            "visit for longer, or give --window."
+        )
+    covered = np.arange(1, len(first) + 1) * (end - begins)
+    return float(begins[np.argmax(covered)]), float(end)
+
+
+def _links(store: Store, seen: Seen, row: IntArray, pages: dict[str, Any]) -> Links:
+    """The links of each version, from the times at which the store saw them."""
+    shown = np.unique(row)  # visits; a certain version and the doubtful one after it share theirs
+    page = seen.page[shown]
+    wanted = pa.table(  # noqa: F841  # DuckDB finds it by name
+        {
+            "number": np.arange(len(shown)),
+            "page_id": pages["page_id"][page],
+            "seen": pa.array(seen.at[shown]).cast(pa.timestamp("us")),
+        }
+    )
+    with connect(store.path) as connection:
+        found = connection.sql(_LINKS).to_arrow_table()
+    builder = LinksBuilder()
+    builder.add(pages["url"][page].tolist(), found["links"].combine_chunks())
+    return builder.done(pages["url"].tolist()).take(np.searchsorted(shown, row))
+
+
+_PAGES = "SELECT page_id, url FROM pages WHERE first_visit IS NOT NULL ORDER BY url"
+_VISITS = """
+SELECT page_id, epoch_us("at") AS "at", status, changed, digest,
+       new_internal + new_external > 0 OR
+       internal_links + external_links != lag(internal_links + external_links IGNORE NULLS)
+           OVER (PARTITION BY page_id ORDER BY visits.at) AS moved
+FROM visits
+"""
+_LINKS = """
+SELECT number, list(target) FILTER (target IS NOT NULL) AS links
+FROM wanted LEFT JOIN links ON links.page_id = wanted.page_id AND first_seen <= seen
+                           AND (last_seen IS NULL OR last_seen >= seen)
+GROUP BY number ORDER BY number
+"""

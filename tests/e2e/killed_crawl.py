@@ -1,0 +1,137 @@
+"""Crawls a living web in forks of this process and kills each at a moment of its own.
+
+Prints what the store holds in the end: `killed_crawl.py STORE TRACE`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import recrawl
+from recrawl import registry
+from recrawl.crawl import Pace, Scope, begin
+from recrawl.crawl.clock import simulated
+from recrawl.ingest.responses import Response, rows
+from recrawl.lab.traces import open_trace
+from recrawl.lab.web import serve
+from recrawl.model import DAY
+
+KILLS = 30
+SPEED = DAY / 2
+
+
+def crawl(store: Path, proxy: str, seeds: list[str], report: int) -> None:
+    """Crawl until killed; write down what was acknowledged: a line for each batch on disk."""
+    clock, _ = simulated(proxy)
+    with recrawl.open(store, create=True) as opened:
+        acknowledged = opened.append
+
+        def append(visits, *, now=None):
+            result = acknowledged(visits, now=now)
+            made = visits.filter(visits["at"].is_valid()) if "at" in visits.column_names else []
+            if len(made):
+                pairs = zip(made["url"].to_pylist(), made["at"].to_pylist(), strict=True)
+                keys = [[url, at.timestamp()] for url, at in pairs]
+                os.write(report, (json.dumps(keys) + "\n").encode())
+            return result
+
+        opened.append = append
+        with begin(
+            opened,
+            seeds,
+            pace=Pace.parse("40/day"),
+            scope=Scope(),
+            policy=registry.build("policy", "poisson"),
+            clock=clock,
+            every=DAY / 4,
+            sitemaps=False,
+            proxy=proxy,
+            delay=0.0,
+        ) as made:
+            for _ in made.run(float("inf")):
+                pass
+
+
+def warm() -> None:
+    """Import and compile here what every fork needs."""
+    import recrawl.engines.download
+    import recrawl.engines.reactor
+
+    with TemporaryDirectory() as folder, recrawl.open(folder, create=True) as store:
+        page = Response("http://a.example/", 1.7e9, 200, {"content-type": "text/html"}, b"<p>Hello")
+        store.append(rows([page]))
+        recrawl.plan(store, 1, now=1.8e9)
+
+
+def main(store: Path, trace: Path) -> None:
+    chance = random.Random(1)
+    read, report = os.pipe()
+    os.set_blocking(read, False)
+    said = b""
+    # The web runs in a process of its own: forks of one with threads would be half alive.
+    ready, tell = os.pipe()
+    web = os.fork()
+    if web == 0:
+        with serve(open_trace(trace), speed=SPEED) as served:
+            os.write(tell, json.dumps([served.proxy, served.seeds()]).encode() + b"\n")
+            time.sleep(600)
+    proxy, seeds = json.loads(os.fdopen(ready).readline())
+    warm()
+    try:
+        for _ in range(KILLS):
+            child = os.fork()
+            if child == 0:
+                try:
+                    crawl(store, proxy, seeds, report)
+                finally:
+                    os._exit(1)  # only an error comes here
+            time.sleep(0.3 + chance.random())
+            os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            assert os.WIFSIGNALED(status), "the crawl ended by itself"
+            said += taken(read)
+    finally:
+        os.kill(web, signal.SIGKILL)
+    print(json.dumps(found(store, said)))  # noqa: T201
+
+
+def taken(read: int) -> bytes:
+    parts = []
+    try:
+        while part := os.read(read, 1 << 16):
+            parts.append(part)
+    except BlockingIOError:
+        pass
+    return b"".join(parts)
+
+
+def found(store: Path, said: bytes) -> dict[str, int]:
+    """What was acknowledged and is not there, and the most fetches of a day."""
+    opened = recrawl.open(store)
+    rows = opened.query(
+        'SELECT url, epoch(visits.at) AS "at" FROM visits JOIN pages USING (page_id)'
+    ).to_pylist()
+    held = {(row["url"], round(row["at"], 3)) for row in rows}
+    lines = [line for line in said.split(b"\n") if line.startswith(b"[") and line.endswith(b"]")]
+    claimed = {(url, round(at, 3)) for line in lines for url, at in json.loads(line)}
+    days: dict[int, int] = {}
+    for row in rows:
+        days[int(row["at"] // DAY)] = days.get(int(row["at"] // DAY), 0) + 1
+    return {
+        "kills": KILLS,
+        "visits": len(rows),
+        "acknowledged": len(claimed),
+        "lost": len(claimed - held),
+        "most_a_day": max(days.values(), default=0),
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

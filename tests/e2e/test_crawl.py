@@ -1,0 +1,506 @@
+"""A crawler on a web that changes, misbehaves and goes down, judged by the web's own log."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from loopback import serving
+from support import hold, write_trace
+from typer.testing import CliRunner
+
+from hostile import hostile
+
+pytest.importorskip("scrapy", reason="needs the extra crawl")
+
+import recrawl
+from recrawl import registry
+from recrawl.cli import app
+from recrawl.crawl import Clock, Pace, Scope, begin
+from recrawl.cycle import turn
+from recrawl.engines import LiveEngine
+from recrawl.errors import BadInput, StoreBusy
+from recrawl.ingest.responses import Response, rows
+from recrawl.lab.crawled import judge
+from recrawl.lab.metrics import daily, summary
+from recrawl.lab.replay import replay
+from recrawl.lab.traces import open_trace
+from recrawl.lab.web import Down, Manners, serve
+from recrawl.lab.worlds import write
+from recrawl.model import DAY, Budget
+
+LOT = 3  #: draws which of the hosts misbehave: some, not all
+SMALL = Path(__file__).parents[1] / "golden" / "small"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Independent pages, on four hosts."""
+    folder = tmp_path_factory.mktemp("world") / "poisson"
+    write(registry.build("world", "poisson").make(pages=80, days=12, seed=5), folder)
+    versions = pq.read_table(folder / "versions.parquet").to_pylist()
+    for row in versions:
+        page = row["url"].rpartition("/")[2]
+        row["url"] = f"https://h{int(page[:2]) % 4}.example/{page}"
+        row["links"] = []
+    versions.sort(key=lambda row: (row["url"], row["valid_from"]))
+    schema = pq.read_schema(folder / "versions.parquet")
+    pq.write_table(pa.Table.from_pylist(versions, schema), folder / "versions.parquet")
+    return open_trace(folder)
+
+
+class Steps:
+    """A clock that goes on by a cycle whenever the crawl waits; no time passes within one."""
+
+    def __init__(self, web):
+        self.web = web
+
+    def now(self):
+        return self.web.clock.now()
+
+    def real(self, seconds):
+        return 20.0
+
+    def wait(self, until, stopped):
+        if not stopped() and until > self.now():
+            self.web.clock.set(until)
+
+
+class Hand:
+    """The hand of a clock, which stays where it is put."""
+
+    def __init__(self):
+        self.at = 1.7e9
+
+    def now(self):
+        return self.at
+
+    def set(self, at):
+        self.at = at
+
+
+def crawl(web, path, *, until=None, budget="20/day", seeds=None, **options):
+    """What the cycles of a crawl in simulated time did."""
+    decided = {
+        "pace": Pace.parse(budget),
+        "scope": Scope(**options.pop("scope", {})),
+        "policy": registry.build("policy", "poisson"),
+        "clock": Steps(web),
+        "every": DAY,
+        "sitemaps": False,
+        "proxy": web.proxy,
+        "delay": 0.0,
+        "timeout": 5.0,
+        "backoff": 0.01,
+    }
+    with (
+        recrawl.open(path, create=True) as store,
+        begin(store, web.seeds() if seeds is None else seeds, **(decided | options)) as made,
+    ):
+        return list(made.run(web.clock.end if until is None else until))
+
+
+def visits(path) -> pa.Table:
+    return recrawl.open(path).query(
+        'SELECT url, epoch(visits.at) AS "at", status, changed FROM visits JOIN pages USING (page_id) '
+        "ORDER BY visits.at, url"
+    )
+
+
+def pages_asked(web):
+    """Requests for pages, without robots.txt, sitemaps and the admin's."""
+    aside = ("/robots.txt", "/sitemap")
+    return [r for r in web.requests() if r.host != "recrawl.admin" and not r.path.startswith(aside)]
+
+
+@pytest.mark.parametrize("policy", ["oldest", "poisson", "tx"])
+def test_one_loop_two_engines(world, tmp_path, policy):
+    """A live crawl finds what the replay of the same policy finds: to the last change."""
+    budget = Budget(fetches=4)
+    with (
+        serve(world, manual=True) as web,
+        recrawl.open(tmp_path / "store", create=True) as store,
+        LiveEngine(proxy=web.proxy, delay=0.0, clock=web.clock.now) as engine,
+    ):
+        store.append(pa.table({"url": web.seeds()}), now=web.clock.now())
+        scorer = registry.build("policy", policy)
+        for day in range(13):
+            web.clock.set(world.window[0] + day * DAY)
+            spend = Budget(share=1.0) if day <= 2 else budget
+            turn(store, scorer, engine, spend, now=web.clock.now(), ties="id")
+    live = judge(world, [tmp_path / "store"], warm_up=3).runs[0]
+    run = summary(daily(world, replay(world, policy, budget, ties="id")))
+    for metric in ("change_ratio", "freshness", "age_days", "new_links_per_fetch"):
+        assert live[metric] == pytest.approx(run[metric], abs=1e-9), metric
+
+
+def test_robots_delays_and_budget_hold_by_the_servers_log(tmp_path):
+    trace = open_trace(SMALL)
+    manners = Manners(robots_delay=0.12, disallowed=1.0, seed=2)
+    with serve(trace, manners=manners, manual=True) as web:
+        start = web.clock.now()
+        cycles = crawl(
+            web, tmp_path / "store", until=start + 3 * DAY, budget="25/day", every=DAY / 2
+        )
+        log, forbidden = web.requests(), robots_rules(web)
+        asked = pages_asked(web)
+    by_host = defaultdict(list)
+    for request in log:
+        by_host[request.host].append(request.real)
+    by_host.pop("recrawl.admin", None)
+    for times in by_host.values():
+        assert all(later - earlier >= 0.12 for earlier, later in pairwise(sorted(times)))
+    assert asked
+    assert not [r for r in asked if any(r.path.startswith(p) for p in forbidden[r.host])]
+    days = np.array([int((r.simulated - start) // DAY) for r in asked])
+    assert np.bincount(days).max() <= 25
+    # What is forbidden is recorded, so that it backs off, but neither counted nor paid for.
+    assert sum(cycle.fetched for cycle in cycles) == len(asked)
+    assert sum(cycle.failed for cycle in cycles) == 0
+    assert len(visits(tmp_path / "store")) > len(asked)
+    assert sum(c.skipped for c in cycles) == len(visits(tmp_path / "store")) - len(asked)
+
+
+def robots_rules(web):
+    """The closed directories of each host, as its robots.txt says."""
+    import urllib.request
+
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": web.proxy}))
+    closed = {}
+    for host in web.truth.hosts:
+        with opener.open(f"http://{host}/robots.txt") as answer:
+            lines = answer.read().decode().splitlines()
+        closed[host] = [line.split()[1] for line in lines if line.startswith("Disallow: /")]
+        assert closed[host]
+    return closed
+
+
+def test_conditional_requests_save_bodies_and_liars_are_found_out(world, tmp_path):
+    manners = Manners(lying=0.5, seed=LOT)
+    with serve(world, manual=True, manners=manners) as web:
+        crawl(web, tmp_path / "store", budget="80/day")
+        lying = {h for h in web.truth.hosts if manners.of(h).validators == "lying"}
+        assert 0 < len(lying) < len(web.truth.hosts)
+    found = visits(tmp_path / "store").to_pylist()
+    honest = [v for v in found if host_of(v["url"]) not in lying]
+    assert sum(v["status"] == 304 for v in honest) > len(honest) / 3
+    late = [v for v in found if host_of(v["url"]) in lying and v["at"] > world.window[0] + 9 * DAY]
+    assert late
+    assert not [v for v in late if v["status"] == 304]
+
+
+def host_of(url):
+    return url.split("/")[2]
+
+
+def test_a_host_that_is_down_for_a_week_comes_back(world, tmp_path):
+    [name, *_] = sorted({host_of(url) for url in world.urls})
+    with serve(world, manual=True, manners=Manners(down=(Down(name, 3, 10),))) as web:
+        crawl(web, tmp_path / "store", budget="60/day")
+        start = web.clock.begin
+    here, others = [], []
+    for v in visits(tmp_path / "store").to_pylist():
+        day = int((v["at"] - start) // DAY)
+        (here if host_of(v["url"]) == name else others).append((day, v["status"]))
+    while_down = [status for day, status in here if 3 <= day < 10]
+    assert while_down
+    assert set(while_down) == {0}
+    assert any(status == 200 for day, status in here if day >= 10)
+    fine = [status for day, status in others if 3 <= day < 10]
+    assert len(fine) > 7 * 30  # the rest of the crawl goes on
+    assert set(fine) <= {200, 304, 410}
+
+
+def test_births_deaths_and_redirects(tmp_path):
+    """Pages found by links and sitemaps, pages that go, pages that moved."""
+    from recrawl.lab.trace import read_trace
+
+    home = "https://a.example/"
+    versions = [
+        (home, 0, 200, "home", [home + "old"]),
+        (home, 2.5, 200, "home, and more", [home + "old", home + "born"]),
+        (home + "born", 2.5, 200, "new", []),
+        (home + "old", 0, 200, "old", []),
+        (home + "old", 4.5, 410, None, []),
+        (home + "unlinked", 0, 200, "named by the sitemap alone", []),
+    ]
+    trace = read_trace(write_trace(tmp_path / "trace", versions))
+    with serve(trace, manual=True) as web:
+        until = web.clock.now() + 7 * DAY
+        home = {"seeds": ["http://a.example/"], "until": until}
+        crawl(web, tmp_path / "store", sitemaps=True, budget="4/day", **home)
+    found = visits(tmp_path / "store").to_pylist()
+    seen = {v["url"]: v["status"] for v in found}
+    assert seen["http://a.example/born"] in (200, 304)
+    assert seen["http://a.example/unlinked"] in (200, 304)
+    assert seen["http://a.example/old"] == 410
+    with serve(trace, manual=True, manners=Manners(redirects=1.0)) as web:
+        home["until"] = web.clock.now() + 3 * DAY
+        crawl(web, tmp_path / "moved", budget="8/day", **home)
+    by_url = defaultdict(set)
+    for v in visits(tmp_path / "moved").to_pylist():
+        by_url[v["url"]].add(v["status"])
+    assert by_url["http://a.example/"] == {301}
+    assert 200 in by_url["http://a.example/?moved"]
+
+
+def test_sitemaps_are_believed_where_they_have_been_right(world, tmp_path):
+    manners = Manners(restamped=0.5, seed=LOT)
+    with serve(world, manual=True, manners=manners) as web:
+        until = web.clock.now() + 9 * DAY
+        crawl(web, tmp_path / "store", until=until, budget="80/day", sitemaps=True)
+        liars = {h for h in web.truth.hosts if manners.of(h).lastmod == "restamped"}
+    store = recrawl.open(tmp_path / "store")
+    hosts = {r["host_id"]: r["host"] for r in store.query("FROM hosts").to_pylist()}
+    tally = store.signals().tally
+    checked = {"restamped": 0, "true": 0, "found": 0}
+    for row in range(len(tally["host"])):
+        changed = tally["found"][row] + tally["missed"][row]
+        same = tally["false_alarms"][row] + tally["quiet"][row]
+        lying = hosts[int(tally["host"][row])] in liars
+        if same > 20:
+            checked["restamped" if lying else "true"] += 1
+            assert (tally["false_alarms"][row] / same > 0.8) == lying
+        if changed > 10:
+            checked["found"] += 1
+            assert tally["found"][row] / changed > 0.8
+    assert all(checked.values()), checked
+
+
+def test_sitemaps_are_bounded_and_speak_for_their_own_host_alone(tmp_path):
+    """An index that names itself, hundreds of files and another host's; claims about others."""
+    named = ["/index.xml", *(f"/{i}.xml" for i in range(200)), "http://evil.example/0.xml"]
+    index = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in named)
+    pages = {}
+    for host, other in (("a", "b"), ("b", "a")):
+        told = f"<url><loc>/told</loc></url><url><loc>http://{other}.example/planted</loc></url>"
+        files = {
+            "/robots.txt": "Sitemap: /index.xml\nSitemap: /index.xml",
+            "/index.xml": f"<sitemapindex>{index}</sitemapindex>",
+            "/0.xml": f"<urlset>{told}</urlset>",
+            "/": "<p>home <a href=/feed>news</a>",
+            "/feed": f"<feed><entry><link href='http://{other}.example/fed'/></entry></feed>",
+        }
+        pages |= {f"http://{host}.example{path}": text.encode() for path, text in files.items()}
+    with serving(pages) as site, recrawl.open(tmp_path / "store", create=True) as store:
+        with begin(
+            store,
+            ["http://a.example/", "http://b.example/"],
+            pace=Pace.parse("9"),
+            scope=Scope(),
+            policy=registry.build("policy", "oldest"),
+            clock=Steps(SimpleNamespace(clock=Hand())),
+            every=3600.0,
+            proxy=site.url(),
+            delay=0.0,
+        ) as made:
+            list(made.run(float("inf"), cycles=2))
+        known = set(store.query("SELECT url FROM pages")["url"].to_pylist())
+    asked = Counter(site.paths())
+    assert asked["http://a.example/feed"] >= 1
+    assert asked["http://a.example/robots.txt"] == asked["http://a.example/index.xml"] == 1
+    files_of = Counter(host_of(url) for url in site.paths() if url.endswith(".xml"))
+    assert files_of == {"a.example": 50, "b.example": 50}
+    assert {"http://a.example/told", "http://b.example/told"} <= known
+    assert not [url for url in known if url.endswith(("planted", "fed"))]
+
+
+def test_scope_keeps_the_crawl_at_home(tmp_path):
+    trace = open_trace(SMALL)
+    with serve(trace, manual=True) as web:
+        home = web.seeds()[0]
+        until = web.clock.now() + 5 * DAY
+        crawl(web, tmp_path / "a", seeds=[home], until=until, budget="50/day", discover=0.5)
+        assert {host_of(v["url"]) for v in visits(tmp_path / "a").to_pylist()} == {host_of(home)}
+    with serve(trace, manual=True) as web:
+        scope = {"reach": "any", "depth": 0}
+        crawl(web, tmp_path / "b", seeds=[home], until=until, budget="50/day", scope=scope)
+        assert {v["url"] for v in visits(tmp_path / "b").to_pylist()} == {home}
+
+
+def test_a_hostile_site_is_bounded_and_leaves_the_rest_unharmed(tmp_path):
+    """Endless calendars, bombs, drips, loops and traps: some visits fail, none hangs or spreads."""
+    paths = ("drip", "endless", "headers", "bomb", "loop", "to-loopback", "to-metadata", "many")
+    with hostile("binary") as site, recrawl.open(tmp_path / "store", create=True) as store:
+        seeds = [f"{site.url}/{path}" for path in (*paths, "close", "calendar/2026/1", "ok/1")]
+        with begin(
+            store,
+            seeds,
+            pace=Pace.parse("30"),
+            scope=Scope(pages_per_host=40),
+            policy=registry.build("policy", "oldest"),
+            clock=Clock(1.7e9, speed=1e6),
+            every=DAY,
+            sitemaps=False,
+            discover=1.0,
+            allow_private=True,
+            delay=0.0,
+            timeout=1.0,
+            deadline=60.0,
+            backoff=0.01,
+            max_bytes=2_000_000,
+        ) as made:
+            cycles = list(made.run(float("inf"), cycles=3))
+        assert cycles[-1].pages <= 40 + len(seeds)
+        status = {
+            url.removeprefix(site.url): code
+            for url, code in zip(
+                *store.query(
+                    "SELECT url, max(status) AS s FROM visits JOIN pages USING (page_id) GROUP BY url"
+                )
+                .to_pydict()
+                .values(),
+                strict=True,
+            )
+        }
+        hosts = set(store.query("SELECT host FROM hosts")["host"].to_pylist())
+    assert status["/ok/1"] == 200
+    assert status["/many"] == 200
+    for path in ("drip", "endless", "headers", "bomb", "close"):
+        assert status["/" + path] == 0, path
+    assert "169.254.169.254" not in hosts
+    assert sum("calendar" in path for path in status) <= 40
+
+
+def test_ctrl_c_ends_a_crawl_cleanly_and_lines_are_json(tmp_path):
+    seeds = tmp_path / "seeds.txt"
+    with serve(open_trace(SMALL), speed=DAY / 0.5) as web:
+        seeds.write_text("# all pages\n\n" + "".join(url + "\n" for url in web.seeds()))
+        words = [
+            "crawl",
+            tmp_path / "store",
+            "--seeds",
+            seeds,
+            "--budget",
+            "40/day",
+            "--every",
+            "1d",
+        ]
+        words += ["--proxy", web.proxy, "--simulated", "--delay", "0s", "--no-sitemaps"]
+        running = subprocess.Popen(
+            [sys.executable, "-m", "recrawl", *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        first = [json.loads(running.stdout.readline()) for _ in range(3)]
+        running.send_signal(signal.SIGINT)
+        rest, said = running.communicate(timeout=30)
+    assert running.returncode == 0, said
+    assert "in flight" in said
+    assert "Traceback" not in said
+    cycles = first + [json.loads(line) for line in rest.splitlines()]
+    assert sum(cycle["fetched"] for cycle in cycles) == len(visits(tmp_path / "store"))
+    assert [cycle["cycle"] for cycle in cycles] == list(range(1, len(cycles) + 1))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--budget", "many"], "A crawl's budget must be fetches"),
+        (["--budget", "5/fortnight"], "try 500/day"),
+        (["--reach", "moon"], "reach must be one of"),
+        ([], "Give --seeds"),
+        (["--simulated", "--proxy", "http://127.0.0.1:9"], "start one with `recrawl web`"),
+        (["--simulated"], "--simulated needs the proxy"),
+        (["--until", "some day"], "A time must be ISO 8601"),
+        (["--every", "0s"], "from 1s to 1000d"),
+        (["--budget", "1/s"], "not be longer than the period"),
+        (["--seeds", __file__, "--depth", "3"], "seeds, line 1"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path, words, said):
+    words = ["crawl", str(tmp_path / "store"), "--allow-private", *words]
+    done = CliRunner().invoke(app, words)
+    text = done.output + done.stderr + str(done.exception)
+    assert done.exit_code != 0
+    assert said in text
+    assert "--seeds" not in words or not (tmp_path / "store").exists()
+    assert not isinstance(done.exception, AttributeError | KeyError | TypeError)
+
+
+def beginning(store, at, **options):
+    """A crawl whose clock stands at some time."""
+    decided = {"pace": Pace.parse("9"), "scope": Scope(), "clock": Steps(SimpleNamespace(clock=at))}
+    policy = registry.build("policy", "oldest")
+    return begin(store, [], **decided, policy=policy, every=DAY, allow_private=True, **options)
+
+
+def test_a_clock_that_was_set_back_is_waited_for_or_refused(tmp_path):
+    clock = Hand()
+    with recrawl.open(tmp_path / "store", create=True) as store:
+        store.append(rows([Response("http://a.example/", clock.at, 200, {}, b"x")]))
+        clock.at -= 60
+        with beginning(store, clock):
+            assert clock.at == 1.7e9
+        clock.at -= 3600
+        with pytest.raises(BadInput, match="Correct the clock"), beginning(store, clock):
+            pass
+
+
+def test_what_would_fail_later_fails_before_the_first_request(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    path = tmp_path / "store"
+    with recrawl.open(path, create=True) as store:
+        store.append(pa.table({"url": ["http://a.example/"]}), now=1e9)
+        with (
+            pytest.raises(BadInput, match="archive must be a folder"),
+            beginning(store, Hand(), warc=tmp_path / "file"),
+        ):
+            pass
+        with beginning(store, Hand(), warc=tmp_path / "archive"):  # the engine was let go
+            assert list((tmp_path / "archive").iterdir())
+
+
+def test_a_store_that_another_process_writes_to_is_refused(tmp_path):
+    recrawl.open(tmp_path / "store", create=True)
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Event(), context.Event()
+    holder = context.Process(target=hold, args=(str(tmp_path / "store"), ready, done))
+    holder.start()
+    assert ready.wait(30)
+    try:
+        with (
+            recrawl.open(tmp_path / "store") as store,
+            pytest.raises(StoreBusy),
+            beginning(store, Hand()),
+        ):
+            pass
+    finally:
+        done.set()
+        holder.join(30)
+
+
+def test_a_crawl_of_the_web_needs_a_contact(tmp_path):
+    done = CliRunner().invoke(app, ["crawl", str(tmp_path / "store")])
+    assert "contact" in str(done.exception)
+
+
+def test_killed_thirty_times_it_goes_on_where_it_was(tmp_path):
+    """Each start is a fork of one process that has all imported, so that thirty take a minute."""
+    driver = Path(__file__).with_name("killed_crawl.py")
+    done = subprocess.run(
+        [sys.executable, driver, tmp_path / "store", SMALL],
+        capture_output=True,
+        text=True,
+        timeout=280,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["kills"] == 30
+    assert told["lost"] == 0
+    assert told["most_a_day"] <= 40
+    assert told["acknowledged"] > 0

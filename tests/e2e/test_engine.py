@@ -1,0 +1,499 @@
+"""The live engine against real servers: polite, bounded, and no visit made up."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+import ssl
+import threading
+import time
+from datetime import UTC, datetime
+from email.utils import formatdate
+from ipaddress import IPv4Address
+from itertools import count, pairwise
+
+import pyarrow as pa
+import pytest
+from loopback import serving
+
+import recrawl
+from recrawl.engines import LiveEngine
+from recrawl.errors import BadInput
+from recrawl.history import Store
+from recrawl.model import VISITS
+
+pytest.importorskip("scrapy", reason="the live engine needs the extra 'crawl'")
+pytest.importorskip("warcio", reason="archives need the extra 'crawl'")
+
+NOW = 1_700_000_000.0
+PAGE = b"<title>Hello</title><p>Some text <a href=/b>there</a>"
+
+
+class Wanted:
+    """A plan of pages of which nothing is known."""
+
+    def __init__(self, *urls):
+        self._urls = urls
+
+    def __len__(self):
+        return len(self._urls)
+
+    def urls(self):
+        return self._urls
+
+
+def fetched(engine, *urls):
+    """All rows of one fetch."""
+    batches = list(engine.fetch(Wanted(*urls)))
+    assert all(batch.schema == VISITS for batch in batches)
+    return pa.concat_tables([VISITS.empty_table(), *batches]).to_pylist()
+
+
+def statuses(rows):
+    return {row["url"]: row["status"] for row in rows if row["at"] is not None}
+
+
+def local(**arguments):
+    return LiveEngine(**({"allow_private": True, "delay": 0.0, "backoff": 0.05} | arguments))
+
+
+def of(store):
+    """The validators of a store's pages."""
+    return lambda pages: store.validators(pages.page_id)
+
+
+def gaps(site):
+    """Seconds from the end of an answer to the next request, as the server saw them."""
+    return [after.began - before.ended for before, after in pairwise(site.log)]
+
+
+def test_a_host_rests_between_requests_and_does_not_keep_others_waiting():
+    paths = [f"/{i}" for i in range(4)]
+    pages = dict.fromkeys(paths, PAGE)
+    with serving(pages) as one, serving(pages) as two, local(delay=0.25) as engine:
+        rows = fetched(engine, *map(one.url, paths), *map(two.url, paths))
+    assert len(rows) == 8
+    assert {row["status"] for row in rows} == {200}
+    for site in (one, two):
+        assert site.paths() == ["/robots.txt", *paths]
+        assert min(gaps(site)) >= 0.25
+        assert not {"Cookie", "Referer"} & set(site.log[1].headers)
+    assert two.log[0].began < one.log[-1].began
+
+
+def test_what_a_page_shows_is_what_ingest_would_read():
+    with (
+        serving(
+            {"/": (200, {"Etag": '"1"', "Last-Modified": formatdate(1e9, usegmt=True)}, PAGE)}
+        ) as site,
+        local(clock=lambda: 1.7e9) as engine,
+    ):
+        [row] = fetched(engine, site.url())
+    found = recrawl.content.parse(PAGE, url=site.url())
+    assert (row["digest"], row["digest_of"]) == (found.digest, "text")
+    assert (row["title"], row["text"], row["links"]) == ("Hello", found.text, [site.url("/b")])
+    assert row["at"].timestamp() == 1.7e9
+    assert (row["etag"], row["last_modified"].timestamp()) == ('"1"', 1e9)
+    assert row["bytes"] == len(PAGE)
+
+
+def test_the_delay_that_robots_txt_asks_for_holds_from_the_first_page():
+    robots = b"User-agent: *\nCrawl-delay: 0.4\nDisallow: /no"
+    pages = {"/robots.txt": robots, "/a": PAGE, "/b": PAGE, "/c": PAGE}
+    with serving(pages) as site, local() as engine:
+        rows = fetched(engine, site.url("/a"), site.url("/no"), site.url("/b"))
+        assert [skip.url for skip in engine.skipped] == [site.url("/no")]
+        time.sleep(0.5)
+        rows += fetched(engine, site.url("/c"), site.url("/a"))
+        assert engine.skipped == []
+    assert min(gaps(site)) >= 0.4
+    assert site.paths() == ["/robots.txt", "/a", "/b", "/c", "/a"]
+    assert statuses(rows)[site.url("/no")] == 0
+    assert {row["url"] for row in rows if row["seconds"] is None} == {site.url("/no")}
+
+
+ROBOTS = {
+    "absent": ((404, {}, b""), True),
+    "forbidden": ((403, {}, b""), True),
+    "broken": ((500, {}, b""), None),
+    "binary": (bytes(range(256)) * 40, True),
+    "not UTF-8": (b"User-agent: *\nDisallow: /\xe9\nDisallow: /a", False),
+    "with a mark": (b"\xef\xbb\xbfUser-agent: *\nDisallow: /a", False),
+    "for us": (b"User-agent: recrawl\nDisallow:\n\nUser-agent: *\nDisallow: /", True),
+    "long": (b"User-agent: *\n" + b"#" * 499 * 1024 + b"\nDisallow: /a", False),
+    "too long to be read": (b"User-agent: *\n" + b"#" * 600 * 1024 + b"\nDisallow: /a", True),
+    "packed": (
+        (200, {"Content-Encoding": "gzip"}, gzip.compress(b"User-agent: *\nDisallow: /a")),
+        False,
+    ),
+    "elsewhere": ((302, {"Location": "/other.txt"}, b""), False),
+    "in a circle": ((302, {"Location": "/robots.txt"}, b""), True),
+}
+
+
+@pytest.mark.parametrize(("robots", "allowed"), ROBOTS.values(), ids=ROBOTS)
+def test_robots_txt_of_any_kind(robots, allowed):
+    pages = {"/robots.txt": robots, "/other.txt": b"User-agent: *\nDisallow: /a", "/a": PAGE}
+    with serving(pages) as site, local() as engine:
+        rows = fetched(engine, site.url("/a"))
+        assert [skip.url for skip in engine.skipped] == [site.url("/a")] * (allowed is False)
+    asked = site.paths()
+    assert ("/a" in asked) == (allowed is True)
+    # What is forbidden, or may be, is a failed visit so that it backs off; it took no time.
+    [row] = rows
+    assert row["status"] == (200 if allowed else 0)
+    assert (row["seconds"] is None) == (allowed is not True)
+    assert len(asked) <= 7
+
+
+def test_a_busy_host_is_left_alone_for_as_long_as_it_asks():
+    later = formatdate(NOW + 3600, usegmt=True)
+    pages = {"/a": (429, {"Retry-After": "1"}, b""), "/b": (503, {"Retry-After": later}, b"")}
+    with serving(pages) as site, local(clock=lambda: NOW, deadline=60) as engine:
+        rows = fetched(engine, *map(site.url, ("/a", "/b", "/c", "/d")))
+        skipped = {skip.url for skip in engine.skipped}
+        assert fetched(engine, site.url("/e")) == []  # at once, and not after the pause
+    assert statuses(rows) == {site.url("/a"): 429, site.url("/b"): 503}
+    assert site.log[2].began - site.log[1].ended >= 1
+    assert skipped == {site.url("/c"), site.url("/d")}
+
+
+def test_what_does_not_fit_into_the_cycle_is_not_visited():
+    paths = [f"/{i}" for i in range(20)]
+    with serving(dict.fromkeys(paths, PAGE)) as site, local(delay=0.3, deadline=1.0) as engine:
+        rows = fetched(engine, *map(site.url, paths))
+        assert len(rows) + len(engine.skipped) == 20
+    assert 1 <= len(rows) <= 4
+    assert len(site.log) == 1 + len(rows)
+
+
+def test_a_host_that_does_not_answer_is_given_up_and_the_others_are_not():
+    def hang_up(handler):
+        handler.close_connection = True
+
+    paths = [f"/{i}" for i in range(9)]
+    with (
+        serving(dict.fromkeys(paths, hang_up)) as dead,
+        serving({"/": PAGE}) as alive,
+        local() as engine,
+    ):
+        rows = fetched(engine, *map(dead.url, paths), alive.url(), "http://127.0.0.1:9/")
+    found = statuses(rows)
+    assert found[alive.url()] == 200
+    assert found["http://127.0.0.1:9/"] == 0
+    assert [found.get(dead.url(path)) for path in paths] == [0] * 5 + [None] * 4
+    assert dead.paths() == ["/robots.txt", *paths[:5]]  # none was repeated behind our back
+
+
+def test_unchanged_pages_are_asked_for_by_their_validators(tmp_path):
+    def page(handler):
+        if handler.headers.get("If-None-Match") == '"7"':
+            return 304, {"Etag": '"7"'}, b""
+        return 200, {"Etag": '"7"', "Last-Modified": formatdate(1e9, usegmt=True)}, PAGE
+
+    with (
+        serving({"/": page, "/plain": PAGE}) as site,
+        Store.open(tmp_path / "s", create=True) as store,
+    ):
+        seen = pa.table({"url": [site.url(), site.url("/plain")]})
+        store.append(seen, now=NOW)
+        times = count(NOW)
+        with local(validators=of(store), clock=lambda: next(times)) as engine:
+            for now in (NOW, NOW + 100):
+                plan = recrawl.plan(store, 2, now=now, policy="oldest")
+                for batch in engine.fetch(plan):
+                    store.append(batch, now=now)
+        pages = store.pages()
+        assert (pages.n_compared.tolist(), pages.n_changes.tolist()) == ([1, 1], [0, 0])
+        second = [asked for asked in site.log if asked.path == "/"][1].headers
+        assert second["If-None-Match"] == '"7"'
+        assert second["If-Modified-Since"] == formatdate(1e9, usegmt=True)
+        assert (
+            "If-None-Match"
+            not in [asked for asked in site.log if asked.path == "/plain"][1].headers
+        )
+        assert sorted(store.query("SELECT status FROM visits")["status"].to_pylist()) == [
+            200
+        ] * 3 + [304]
+
+
+def test_redirects_and_canonical_urls_are_pages_to_look_at():
+    pages = {
+        "/moved": (301, {"Location": "/new#part"}, b""),
+        "/loop": (302, {"Location": "/loop"}, b""),
+        "/away": (302, {"Location": "ftp://example.org/"}, b""),
+        "/copy": b'<LINK href="/original" REL=canonical>text',
+        "/stolen": b"<link rel=canonical href=http://elsewhere.example/>text",
+    }
+    with serving(pages) as site, local() as engine:
+        rows = fetched(engine, *map(site.url, pages))
+    found = {
+        site.url(path): status
+        for path, status in zip(pages, (301, 302, 302, 200, 200), strict=True)
+    }
+    assert statuses(rows) == found
+    assert sorted(row["url"] for row in rows if row["at"] is None) == [
+        site.url("/new"),
+        site.url("/original"),
+    ]
+    assert len(site.log) == 6
+
+
+PRIVATE = [
+    "127.0.0.1",
+    "0x7f.1",
+    "2130706433",
+    "169.254.169.254",
+    "10.0.0.1",
+    "[::1]",
+    "[::ffff:10.1.1.1]",
+]
+
+
+def test_private_addresses_are_neither_asked_for_nor_handed_on():
+    inward = {
+        f"http://public.example/{i}": (302, {"Location": f"http://{host}/"}, b"")
+        for i, host in enumerate(PRIVATE)
+    }
+    with serving(inward) as site, LiveEngine(proxy=site.url(), delay=0.0) as engine:
+        rows = fetched(engine, *inward)
+        assert [row["status"] for row in rows] == [302] * len(PRIVATE)
+        before = len(site.log)
+        rows = fetched(
+            engine, *[recrawl.urls.canonical(f"http://{host}/") for host in set(PRIVATE)]
+        )
+        assert {row["status"] for row in rows} == {0}
+        [answer] = engine.get(["http://127.1/sitemap.xml"])
+        assert answer.problem == "the address is not public"
+    assert len(site.log) == before
+
+
+def test_a_name_that_leads_inward_is_not_followed(monkeypatch):
+    real = socket.getaddrinfo
+
+    def rebound(name, *rest, **named):
+        return real("127.0.0.1" if str(name).endswith("example") else name, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebound)
+    with serving({"/": PAGE}) as site:
+        url = f"http://rebound.example:{site.port}/"
+        with LiveEngine(contact="https://example.org/bot", delay=0.0, backoff=0.01) as engine:
+            [row] = fetched(engine, url)
+            assert (row["status"], row["seconds"]) == (0, None)
+            assert engine.get([url])[0].status == 0
+        assert site.log == []
+        with local() as engine:
+            assert statuses(fetched(engine, url)) == {url: 200}
+
+
+def drip(handler):
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(60):
+        handler.wfile.write(b"x")
+        time.sleep(0.1)
+
+
+def endless(handler):
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+    for _ in range(10_000):
+        handler.wfile.write(b"x" * 10_000)
+
+
+def flood(handler):
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    for i in range(1_000_000):
+        handler.wfile.write(b"X-%d: %s\r\n" % (i, b"y" * 900))
+
+
+def continues(handler):
+    for _ in range(1_000_000):
+        handler.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 100)
+
+
+def cut(handler):
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")
+    handler.close_connection = True
+
+
+def nonsense(handler):
+    handler.wfile.write(b"\0\1\2 nonsense\r\n\r\n")
+    handler.close_connection = True
+
+
+def test_hostile_answers_are_bounded_and_the_rest_is_unharmed():
+    packed = {"Content-Encoding": "gzip"}
+    bad = {
+        "drip": drip,
+        "endless": endless,
+        "flood": flood,
+        "continues": continues,
+        "cut": cut,
+        "nonsense": nonsense,
+        "announced": b"x" * 1_000_001,
+        "bomb": (200, packed, gzip.compress(b"x" * 50_000_000)),
+        "cut gzip": (200, packed, gzip.compress(PAGE * 100)[:60]),
+        "odd status": (999, {}, b""),
+    }
+    crowd = b"".join(b"<a href=/%d>" % i for i in range(12_000))
+    with serving(
+        {f"/{name.replace(' ', '')}": page for name, page in bad.items()} | {"/crowd": crowd}
+    ) as site:
+        good = [site.url("/crowd")]
+        with local(timeout=1.5, max_bytes=1_000_000, host_concurrency=20, backoff=0.0) as engine:
+            rows = []
+            for path in [*site.pages]:  # one at a time: five failures in a row give a host up
+                rows += fetched(engine, site.url(path))
+    found = statuses(rows)
+    assert {url for url, status in found.items() if status == 200} == set(good)
+    assert {url for url, status in found.items() if status == 0} == set(
+        map(site.url, site.pages)
+    ) - set(good)
+    assert all(row["digest"] is None for row in rows if row["status"] == 0)
+    [crowded] = [row["links"] for row in rows if row["status"] == 200]
+    assert len(crowded) == 10_000
+    assert sum(row["seconds"] for row in rows) < 15
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_page_is_visited_only_if_its_certificate_is_trusted(tmp_path, monkeypatch, trusted):
+    certificate = self_signed(tmp_path)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    wrap = lambda raw: context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)  # noqa: E731
+    with serving({"/": PAGE}, wrap) as site, local(backoff=0.01) as engine:
+        url = f"https://{site.host}/"
+        assert statuses(fetched(engine, url)) == {url: 200 if trusted else 0}
+    assert bool(site.log) == trusted
+
+
+def self_signed(folder):
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), 1)
+        .not_valid_before(datetime(2020, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2100, 1, 1, tzinfo=UTC))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path = folder / "server.pem"
+    path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+def test_stop_lets_requests_in_flight_end():
+    under_way = threading.Event()
+
+    def slow(handler):
+        under_way.set()
+        time.sleep(0.5)
+        return PAGE
+
+    paths = [f"/{i}" for i in range(10)]
+    with serving(dict.fromkeys(paths, slow)) as site, local() as engine:
+        stopper = threading.Thread(target=lambda: (under_way.wait(10), engine.stop()))
+        stopper.start()
+        rows = fetched(engine, *map(site.url, paths))
+        stopper.join()
+        assert statuses(rows) == {site.url("/0"): 200}
+        assert len(engine.skipped) == 9
+        assert fetched(engine, site.url("/1")) == []
+    assert site.paths() == ["/robots.txt", "/0"]
+
+
+def test_batches_come_while_the_fetch_goes_on_and_a_closed_one_ends_it():
+    paths = [f"/{i}" for i in range(1000)]
+    with serving(dict.fromkeys(paths, PAGE)) as site, local(host_concurrency=4) as engine:
+        batches = engine.fetch(Wanted(*map(site.url, paths)))
+        assert 0 < len(next(batches)) < 400
+        assert engine.get([site.url("/0")])[0].status == 200  # between two batches
+        batches.close()
+        rows = fetched(engine, site.url("/1"))
+        assert len(rows) == 1
+    assert len(site.log) < 900
+
+
+def test_auxiliary_files_come_politely_and_unpacked():
+    pages = {
+        "/robots.txt": b"User-agent: *\nDisallow: /secret\nSitemap: /map.xml\nSitemap: nonsense://",
+        "/map.xml": (301, {"Location": "/moved.xml"}, b""),
+        "/moved.xml": (200, {"Content-Encoding": "gzip"}, gzip.compress(b"<urlset/>")),
+        "/a": PAGE,
+    }
+    with serving(pages) as site, local(delay=0.2) as engine:
+        fetched(engine, site.url("/a"))
+        assert engine.sitemaps(site.host) == [site.url("/map.xml")]
+        found, secret = engine.get([*engine.sitemaps(site.host), site.url("/secret")])
+    assert (found.url, found.status, found.body) == (site.url("/moved.xml"), 200, b"<urlset/>")
+    assert secret.problem == "robots.txt forbids it"
+    assert min(gaps(site)) >= 0.2
+    assert "/secret" not in site.paths()
+
+
+def test_the_archive_holds_what_was_fetched(tmp_path):
+    times = iter(range(1_700_000_000, 1_700_000_100))
+
+    def page(handler):
+        return (
+            (304, {}, b"") if "If-None-Match" in handler.headers else (200, {"Etag": '"1"'}, PAGE)
+        )
+
+    pages = {
+        "/": page,
+        "/zip": (200, {"Content-Encoding": "gzip"}, gzip.compress(PAGE * 9)),
+        "/none": (404, {}, b""),
+    }
+    archive = tmp_path / "archive"
+    with serving(pages) as site, Store.open(tmp_path / "live", create=True) as store:
+        store.append(pa.table({"url": [*map(site.url, pages)]}), now=1.6e9)
+        with local(warc=archive, validators=of(store), clock=lambda: next(times) + 0.25) as engine:
+            for round_ in range(2):
+                now = 1_700_000_000.0 + 1000 * round_
+                times = iter(range(int(now), int(now) + 1000))
+                for batch in engine.fetch(recrawl.plan(store, 3, now=now, policy="oldest")):
+                    store.append(batch, now=now)
+    [path] = archive.iterdir()
+    assert record_types(path) == [
+        "warcinfo",
+        "response",
+        "response",
+        "response",
+        "revisit",
+        "revisit",
+    ]
+    with Store.open(tmp_path / "again", create=True) as again:
+        recrawl.ingest(again, [path], now=2e9)
+        sql = """SELECT url, "at", status, coalesce(visits.digest, 0) AS digest, changed
+                 FROM visits JOIN pages USING (page_id) ORDER BY "at", url"""
+        ours, theirs = store.query(sql).to_pylist(), again.query(sql).to_pylist()
+    assert [(v["url"], v["at"], v["status"]) for v in ours] == [
+        (v["url"], v["at"], v["status"]) for v in theirs
+    ]
+    assert [v["changed"] for v in ours] == [v["changed"] for v in theirs]
+    assert [v["digest"] for v in ours][:3] == [v["digest"] for v in theirs][:3]
+
+
+def record_types(path):
+    from warcio.archiveiterator import ArchiveIterator
+
+    with path.open("rb") as file:
+        return [record.rec_type for record in ArchiveIterator(file, check_digests="raise")]
+
+
+def test_a_crawl_of_the_web_names_a_contact():
+    with serving({"/": PAGE}) as site, local(contact="bot@example.org") as engine:
+        fetched(engine, site.url())
+        with pytest.raises(BadInput, match="another one is open"), local():
+            pass
+    assert site.log[0].headers["User-Agent"] == f"recrawl/{recrawl.__version__} (+bot@example.org)"

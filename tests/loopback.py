@@ -1,0 +1,105 @@
+"""A web server on loopback that does as it is told, and writes down what it was asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@dataclass
+class Asked:
+    """One request, as the server saw it."""
+
+    path: str
+    headers: dict[str, str]
+    began: float
+    ended: float = 0.0
+
+
+@dataclass
+class Site:
+    """What a server says: by path, a body, (status, headers, body), or a function of the handler."""
+
+    pages: dict[str, Any] = field(default_factory=dict)
+    log: list[Asked] = field(default_factory=list)
+    port: int = 0
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def url(self, path: str = "/") -> str:
+        return f"http://{self.host}{path}"
+
+    def paths(self) -> list[str]:
+        return [asked.path for asked in self.log]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 100
+
+    def handle_error(self, *_: Any) -> None:
+        pass  # clients that hang up are what is tested
+
+
+def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            asked = Asked(self.path, dict(self.headers), time.monotonic())
+            site.log.append(asked)
+            try:
+                self._answer(asked, site.pages.get(self.path, (404, {}, b"")))
+            except OSError:
+                self.close_connection = True
+
+        def _answer(self, asked: Asked, page: Any) -> None:
+            if callable(page):
+                page = page(self)
+            asked.ended = time.monotonic()  # before the client can have it all
+            if page is None:
+                return
+            status, headers, body = page if isinstance(page, tuple) else (200, {}, page)
+            self.send_response(status)
+            if status != 304:
+                headers = {"Content-Type": "text/html", "Content-Length": str(len(body)), **headers}
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    return Handler
+
+
+@contextmanager
+def serving(
+    pages: dict[str, Any] | None = None, wrap: Callable[..., Any] | None = None
+) -> Iterator[Site]:
+    site = Site(pages or {})
+
+    server = _Server(("127.0.0.1", 0), _handler(site))
+    if wrap is not None:
+        server.socket = wrap(server.socket)
+    site.port = server.server_port
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+    )
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

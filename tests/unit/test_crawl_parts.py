@@ -1,0 +1,491 @@
+"""The parts of a crawl that need no network."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import recrawl
+from recrawl import units, urls
+from recrawl.checks.sample import sample_pages
+from recrawl.content.sitemaps import MOST_ELEMENTS, MOST_ENTRIES, Entry, entries
+from recrawl.crawl.clock import Clock
+from recrawl.crawl.discover import Discovery, read_seeds
+from recrawl.crawl.pace import Pace
+from recrawl.crawl.scope import Scope
+from recrawl.errors import BadInput
+from recrawl.forecast.signals import heard, odds, updated
+from recrawl.history.signals import KEPT
+from recrawl.ingest.responses import Response, rows
+from recrawl.model import DAY, Signals
+
+NOON = 1_699_963_200.0  # 2023-11-14T12:00Z
+MIDNIGHT = NOON - DAY / 2
+A, B = "https://a.example.org/", "https://b.example.org/"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with recrawl.open(tmp_path / "store", create=True) as opened:
+        yield opened
+
+
+# The budget of a day
+
+
+@pytest.mark.parametrize(
+    ("text", "pace"),
+    [
+        ("500/day", (500, DAY)),
+        ("500/Days", (500, DAY)),
+        ("20/h", (20, 3600.0)),
+        (" 3 / week ", (3, 7 * DAY)),
+        ("1/minute", (1, 60.0)),
+    ],
+)
+def test_a_pace_in_words(text, pace):
+    assert units.pace(text) == pace
+    assert Pace.parse(text) == Pace(fetches=pace[0], period=pace[1])
+
+
+@pytest.mark.parametrize("text", ["", "5/", "/day", "1.5/day", "-1/day", "5/fortnight", "9" * 30])
+def test_what_is_no_pace(text):
+    with pytest.raises(BadInput, match="try 500/day"):
+        Pace.parse(text)
+
+
+def test_a_day_is_spread_over_its_cycles_and_what_is_left_is_made_up_for():
+    pace = Pace(fetches=240, period=DAY)
+
+    def left(now, *, spent=0, begun=0.0, every=3600.0):
+        return pace.left(lambda _: spent, begun=begun, now=now, until=now + every)
+
+    assert left(MIDNIGHT) == 10
+    assert left(NOON, spent=120) == 10
+    assert left(NOON, spent=0) == 130  # the night was missed
+    assert left(NOON, spent=0, begun=NOON) == 10  # or there was no crawl then
+    assert left(NOON, spent=239, every=DAY) == 1
+    assert left(NOON, spent=999) == 0
+
+
+@given(
+    fetches=st.integers(0, 9),
+    period=st.sampled_from([3600.0, DAY]),
+    start=st.floats(0, DAY),
+    cycles=st.lists(
+        st.tuples(
+            st.floats(1, 3 * DAY),  # its length
+            st.lists(st.floats(0, 1.2), min_size=9, max_size=9),  # when it fetches; some late
+            st.floats(0, DAY),  # a pause after it, such as that of a restart
+        ),
+        max_size=12,
+    ),
+)
+def test_no_day_takes_more_than_its_budget(fetches, period, start, cycles):
+    pace = Pace(fetches=fetches, period=period)
+    now = begun = MIDNIGHT + start
+    made = []
+
+    def spent(since):
+        return sum(at >= since for at in made)
+
+    for length, moments, pause in cycles:
+        allowed = pace.left(spent, begun=begun, now=now, until=now + length)
+        made += [now + length * moment for moment in sorted(moments)[:allowed]]
+        now = max([now, *made]) + pause
+    taken = np.bincount((np.array(made) // period - MIDNIGHT // period).astype(np.int64))
+    assert taken.max(initial=0) <= fetches
+
+
+@given(fetches=st.integers(0, 300), cycles=st.integers(1, 300), start=st.floats(0, DAY))
+def test_a_day_in_many_runs_gets_its_whole_budget(fetches, cycles, start):
+    """However short each run is: 10 a day in 24 runs of an hour are 10."""
+    pace, made = Pace(fetches=fetches, period=DAY), []
+
+    def spent(_):
+        return len(made)
+
+    for at in MIDNIGHT + DAY / cycles * np.arange(cycles):
+        until = at + DAY / cycles
+        made += [at] * pace.left(spent, begun=MIDNIGHT - start, now=at, until=until)
+    assert len(made) == fetches
+
+
+def test_a_store_earns_from_its_beginning_on(store):
+    """Runs of one cycle each do not begin anew: what one could not spend is left to the next."""
+    store.append(pa.table({"url": [A]}), now=NOON)
+    allowed = [
+        Pace.parse("12/day").allowed(store, now=NOON + h * 3600, until=NOON + (h + 1) * 3600)
+        for h in (0, 1, 2, 3)
+    ]
+    assert allowed == [0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("pace", "every", "said"),
+    [
+        ("1/s", 3600.0, "not be longer than the period"),
+        ("200", 0.0, "from 1s to 1000d"),
+        ("200", 30_000 * 7 * DAY, "from 1s to 1000d"),
+        ("200", float("nan"), "from 1s to 1000d"),
+    ],
+)
+def test_cycles_that_a_budget_cannot_be_kept_with(pace, every, said):
+    with pytest.raises(BadInput, match=said):
+        Pace.parse(pace).check(every)
+
+
+def test_what_was_not_asked_for_spends_nothing(store):
+    store.append(
+        rows(
+            [
+                Response(A + "1", NOON, 200, {}, b"x", 0.1),
+                Response(A + "2", NOON, 0, {}, b"", 0.1),  # no answer came
+                Response(A + "3", NOON),  # robots.txt forbids it
+                Response(A + "4", NOON - DAY, 200, {}, b"x", 0.1),  # yesterday
+            ]
+        )
+    )
+    day = {"now": NOON, "until": MIDNIGHT + DAY}
+    assert Pace.parse("10/day").allowed(store, **day) == 8
+    assert Pace.parse("50%").allowed(store, **day) == 2
+
+
+# How far a crawl goes
+
+
+@pytest.mark.parametrize(
+    ("scope", "admitted"),
+    [
+        ({}, [A, A + "docs/x"]),
+        ({"reach": "site"}, [A, A + "docs/x", B]),
+        ({"reach": "any"}, [A, A + "docs/x", B, "https://c.example/"]),
+        ({"only": (A + "docs/*",)}, [A + "docs/x"]),
+        ({"only": ("*/docs/*", B + "*"), "reach": "site"}, [A + "docs/x", B]),
+        ({"skip": ("*/docs/*",)}, [A]),
+        ({"pages_per_host": 3}, [A]),
+        ({"pages_per_host": 2}, []),
+    ],
+)
+def test_what_a_scope_admits(scope, admitted):
+    found = [A, A + "docs/x", B, "https://c.example/"]
+    assert Scope(**scope).admitted(found, ["a.example.org"], {"a.example.org": 2}) == admitted
+
+
+@pytest.mark.parametrize(
+    ("path", "is_admitted"),
+    [
+        ("a/b/a/b/a/b", True),
+        ("a/b/a/b/a/b/a/b", False),
+        ("/".join(map(str, range(16))), True),
+        ("/".join(map(str, range(17))), False),
+        ("?" + "x" * 1900, True),
+        ("?" + "x" * 2000, False),
+        ("?next=/a/a/a/a/a", True),
+    ],
+)
+def test_urls_that_a_site_makes_up_as_one_goes(path, is_admitted):
+    assert bool(Scope().admitted([A + path], ["a.example.org"], {})) == is_admitted
+
+
+def test_a_scope_must_reach_somewhere():
+    with pytest.raises(BadInput, match="host, site, any"):
+        Scope(reach="moon")
+
+
+# New pages
+
+
+def found_links(path, links, at=NOON):
+    page = "".join(f"<a href={link}>x</a>" for link in links)
+    return Response(A + path, at, 200, {"content-type": "text/html"}, page.encode(), 0.1)
+
+
+def test_seeds_are_canonical_once_each_and_named_by_line():
+    assert read_seeds(["\ufeff# a", "", " HTTPS://a.example.org ", A]) == [A]
+    with pytest.raises(BadInput, match="seeds, line 2"):
+        read_seeds([A, "mailto:a@b.example"])
+
+
+def test_links_are_followed_as_far_as_the_scope_reaches(store):
+    discovery = Discovery(store, Scope(pages_per_host=5), [A])
+    assert store.summary().pages == 0  # nothing is written before it begins
+    discovery.begin(now=NOON)
+    store.append(rows([found_links("", ["/1", "/2", "https://c.example/"])]))
+    assert discovery.links(now=NOON + 1) == 2
+    assert discovery.links(now=NOON + 2) == 0
+    led = ([A + "1", A + "3"], [A + "2", A + "4"], [A + "1", "https://c.example/"])
+    found = pa.concat_tables(discovery.within(leading(*pair)) for pair in led)
+    assert found["url"].to_pylist() == [A + "1", A + "3", A + "2", A + "4", A + "1"]
+    store.append(found, now=NOON + 3)
+    assert discovery.enter([A + "5"], now=NOON + 4) == 0  # the host has its five
+
+
+def leading(source, target, at=NOON):
+    """What an engine hands over of a page that redirects: the visit, and the page it led to."""
+    moment = pa.array([round(at * 1e6), None], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
+    status = pa.array([301, None], pa.int16())
+    return pa.table({"url": [source, target], "at": moment, "status": status})
+
+
+def test_a_host_that_a_seed_leads_to_is_a_home_also_after_a_restart(store):
+    hosts = ["a.example.org", "www.example.org", "w3.example.org"]
+    first, second, third = (f"https://{host}/" for host in hosts)
+    discovery = Discovery(store, Scope(), [first])
+    discovery.begin(now=NOON)
+    for source, target in ((first, second), (second, third), (third, first)):
+        store.append(discovery.within(leading(source, target)), now=NOON)
+    assert discovery.enter([third + "page", B], now=NOON) == 1
+    again = Discovery(store, Scope(), [first])
+    again.begin(now=NOON)
+    assert discovery.homes == again.homes == set(hosts)
+
+
+def test_where_a_page_leads_is_no_farther_than_it(store):
+    discovery = Discovery(store, Scope(depth=1), [A])
+    discovery.begin(now=NOON)
+    store.append(discovery.within(leading(A, A + "home")), now=NOON)
+    store.append(rows([found_links("home", ["/1"])]))
+    assert discovery.links(now=NOON + 1) == 1
+    store.append(rows([found_links("1", ["/2"])]))
+    assert discovery.links(now=NOON + 2) == 0
+    assert discovery.named([A + "3"], now=NOON) == 0  # at a depth that nobody knows
+
+
+def test_sitemaps_are_looked_for_as_far_as_the_scope_reaches(store):
+    store.append(pa.table({"url": [B, "https://c.example/"]}), now=NOON)
+    for reach, hosts in (("host", [A]), ("site", [A, B]), ("any", [A, B, "https://c.example/"])):
+        discovery = Discovery(store, Scope(reach=reach), [A])
+        discovery.begin(now=NOON)
+        assert discovery.origins() == [host[:-1] for host in hosts]
+
+
+INWARD = ["127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1", "2130706433", "localhost:80"]
+
+
+def test_links_that_lead_inward_are_no_pages(store):
+    found = [urls.canonical(f"http://{host}/") for host in [*INWARD, "x.localhost", "8.8.8.8"]]
+    for allow_private, new in ((False, 1), (True, 6)):
+        discovery = Discovery(store, Scope(reach="any"), [A], allow_private=allow_private)
+        discovery.begin(now=NOON)
+        assert discovery.enter(found, now=NOON) == new
+
+
+def test_a_depth_is_counted_from_the_seeds(store):
+    store.append(
+        rows([found_links("", ["/1"]), found_links("1", ["/2"]), found_links("2", ["/3"])])
+    )
+    for depth, new in [(2, 0), (3, 1)]:
+        discovery = Discovery(store, Scope(depth=depth), [A])
+        discovery.begin(now=NOON)
+        assert discovery.links(now=NOON + 1) == new
+    with pytest.raises(BadInput, match="seeds"):
+        Discovery(store, Scope(depth=3)).begin(now=NOON)
+
+
+def test_a_crawl_goes_on_without_seeds_but_does_not_begin_without(store):
+    with pytest.raises(BadInput, match="Give --seeds"):
+        Discovery(store, Scope()).begin(now=NOON)
+    store.append(pa.table({"url": [A, B]}), now=NOON)
+    discovery = Discovery(store, Scope())
+    discovery.begin(now=NOON)
+    assert discovery.homes == {"a.example.org", "b.example.org"}
+    assert discovery.origins() == [A[:-1], B[:-1]]
+
+
+# Sitemaps and feeds
+
+DATED = 1_704_067_200.0  # 2024-01-01T00:00Z
+URLSET = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+<!-- two --><url><loc> https://a.example.org/1 </loc><lastmod>2024-01-01</lastmod></url>
+<url><loc>/2?b&amp;c</loc><lastmod>last week</lastmod></url><url><lastmod>2024-01-01</lastmod></url>
+<url><loc>mailto:me@a.example</loc></url><url><loc>https://a.example.org/4</loc>
+<lastmod>1970-01-01T00:00:00Z</lastmod></url></urlset>"""
+NAMED = [Entry(A + "1", DATED + DAY - 1), Entry(A + "2?b&c", None), Entry(A + "4", 0.0)]
+FILES = {
+    "sitemap": (URLSET, "urlset", NAMED),
+    "packed": (gzip.compress(URLSET), "urlset", NAMED),
+    "cut short": (URLSET[:330], "urlset", NAMED[:2]),
+    "packed and cut short": (gzip.compress(URLSET)[:-30], "urlset", NAMED[:2]),
+    "index": (
+        b"<sitemapindex><sitemap><loc>/s.xml</loc></sitemap></sitemapindex>",
+        "sitemapindex",
+        [Entry(A + "s.xml", None)],
+    ),
+    "RSS": (
+        b"<rss><channel><link>https://a.example.org/</link><item><link>https://a.example.org/1</link>"
+        b"<pubDate>Mon, 01 Jan 2024 01:00:00 +0100</pubDate></item></channel></rss>",
+        "rss",
+        [Entry(A + "1", DATED)],
+    ),
+    "Atom": (
+        b"<feed xmlns='http://www.w3.org/2005/Atom'><link href='/feed'/><entry>"
+        b"<link rel='self' href='/1.atom'/><link href='/1'/>"
+        b"<updated>2024-01-01T00:00:00Z</updated></entry></feed>",
+        "feed",
+        [Entry(A + "1", DATED)],
+    ),
+    "far dates": (
+        b"<urlset><url><loc>/1</loc><lastmod>9999-12-31T23:59:59-12:00</lastmod></url>"
+        b"<url><loc>/2</loc><lastmod>0001-01-01T00:00:00+12:00</lastmod></url></urlset>",
+        "urlset",
+        [Entry(A + "1", 253_402_343_999.0), Entry(A + "2", -62_135_640_000.0)],
+    ),
+    "invented": (
+        b"<urlset><url><loc>/1</loc></url><url><loc>/2?a=1&b=2</loc></url>"
+        b"<url><loc>/3?a=1&amp;b=2</loc></url></urlset>",
+        "urlset",
+        [Entry(A + "1", None)],
+    ),
+    "RSS without links": (
+        b"<rss><channel><item><guid>https://a.example.org/1</guid><url>/x</url></item><item>"
+        b"<guid isPermaLink='false'>https://a.example.org/2</guid></item><item><guid>3</guid></item>"
+        b"</channel></rss>",
+        "rss",
+        [Entry(A + "1", None)],
+    ),
+    "HTML": (b"<html><body><p>Not found</p></body></html>", "html", []),
+    "empty": (b"", "", []),
+    "binary": (bytes(range(256)), "", []),
+}
+
+
+@pytest.mark.parametrize(("body", "kind", "named"), FILES.values(), ids=FILES)
+def test_what_sitemaps_and_feeds_name(body, kind, named):
+    pytest.importorskip("lxml", reason="needs the extra crawl")
+    assert entries(body, A + "sitemap.xml") == (kind, named)
+
+
+def test_a_sitemap_that_swells_is_bounded(tmp_path):
+    pytest.importorskip("lxml", reason="needs the extra crawl")
+    secret = tmp_path / "secret"
+    secret.write_text("https://a.example.org/secret")
+    bomb = b'<!ENTITY a0 "https://a.example.org/">' + b"".join(
+        b'<!ENTITY a%d "%s">' % (i + 1, b"&a%d;" % i * 10) for i in range(12)
+    )
+    file = b'<!ENTITY f SYSTEM "%s">' % secret.as_uri().encode()
+    for entity, name in ((bomb, b"a12"), (file, b"f")):
+        body = b"<!DOCTYPE urlset [%s]><urlset><url><loc>&%s;</loc></url></urlset>" % (entity, name)
+        assert entries(body, A)[1] == []
+    many = b"<urlset>" + b"<url><loc>/a</loc></url>" * (MOST_ENTRIES + 10) + b"</urlset>"
+    assert len(entries(many, A)[1]) == MOST_ENTRIES
+    late = b"<urlset>" + b"<a/>" * MOST_ELEMENTS + b"<url><loc>/a</loc></url></urlset>"
+    assert entries(gzip.compress(late), A) == ("urlset", [])
+
+
+# Waiting
+
+
+def test_a_clock_waits_until_then_or_until_told_to_stop():
+    asked = iter([False, True])
+    clock = Clock(NOON)
+    clock.wait(NOON + DAY, lambda: next(asked))
+    assert next(asked, None) is None
+    assert clock.now() < NOON + 3600
+    fast = Clock(NOON, speed=DAY)
+    fast.wait(NOON + 600, lambda: False)
+    assert fast.now() >= NOON + 600
+
+
+# What claims are worth
+
+
+def test_claims_are_tallied_by_what_visits_found(store):
+    """Of one page: a change told, one not told, a false alarm, and peace."""
+    start = MIDNIGHT
+    bodies = [b"1", b"2", b"3", b"3", b"3"]
+    store.append(
+        rows(
+            Response(url, start + day * DAY, 200, {}, body)
+            for day, body in enumerate(bodies)
+            for url in (A, A + "unnamed")
+        )
+    )
+    claims = [(-1, 0.1), (0.5, 0.9), (2.5, 2.9), (3.5, 4.5), (2.5, 2.9)]  # when, and told when
+    moment = pa.timestamp("us")
+
+    def column(values):
+        return pa.array([round((start + v * DAY) * 1e6) for v in values], pa.int64()).cast(moment)
+
+    table = pa.table(
+        {
+            "url": [A] * 4 + ["https://nowhere.example/"],
+            "kind": ["sitemap"] * 5,
+            "said": column(said for said, _ in claims),
+            "seen": column(seen for _, seen in claims),
+        }
+    )
+    assert store.signals() is None
+    assert store.claim(table) == 4
+    assert store.claim(table) == 0
+    found = store.signals()
+    assert found.latest["said"].tolist() == [start + 3.5 * DAY]
+    counts = {name: found.tally[name].tolist() for name in COUNTS}
+    assert counts == {"found": [1], "missed": [1], "false_alarms": [1], "quiet": [1]}
+
+
+def test_of_a_page_restamped_every_day_the_last_claims_are_kept(store):
+    store.append(pa.table({"url": [A]}), now=MIDNIGHT)
+    for day in range(KEPT + 5):
+        moment = pa.array([round((MIDNIGHT + day * DAY) * 1e6)], pa.int64()).cast(
+            pa.timestamp("us")
+        )
+        claim = {"url": [A], "kind": ["sitemap"], "said": moment, "seen": moment}
+        assert store.claim(pa.table(claim)) == 1
+    [held] = store.query("SELECT count(*) AS n, epoch(max(said)) AS last FROM signals").to_pylist()
+    assert held == {"n": KEPT, "last": MIDNIGHT + (KEPT + 4) * DAY}
+
+
+COUNTS = ("found", "missed", "false_alarms", "quiet")
+
+
+def signals(pages, said, tally):
+    """Claims of one kind about pages, and how they fared on hosts 0, 1, …"""
+    columns = dict(zip(COUNTS, np.array(tally, np.float64).T, strict=True))
+    hosts = len(tally)
+    return Signals(
+        latest={
+            "page_id": pages.page_id,
+            "kind": np.array(["sitemap"] * len(pages)),
+            "said": np.array(said),
+        },
+        tally={"host": np.arange(hosts), "kind": np.array(["sitemap"] * hosts)} | columns,
+    )
+
+
+def visited(host, at):
+    host = np.array(host)
+    some = sample_pages(1, len(host))
+    return replace(some, host=host, site=host, last_visit=np.array(at, np.float64))
+
+
+def test_odds_of_a_claim_and_of_silence_by_hand():
+    pages = visited([0, 0, 1, 1], [NOON] * 4)
+    said = [NOON + 1, NOON - 1, NOON + 1, NOON - 1]
+    told = heard(signals(pages, said, [(8, 2, 1, 9), (0, 10, 0, 10)]), pages)
+    # Four visits of the mean of all hosts (8.5/21 and 1.5/21) are added to each host's own.
+    factor = [202 / 27, 92 / 267, 34 / 6, (294 - 34) / (294 - 6)]
+    assert odds(told, 4) == pytest.approx(factor)
+
+
+count = st.floats(0, 1e9).map(math.floor)
+
+
+@given(
+    tally=st.lists(st.tuples(count, count, count, count), min_size=1, max_size=4),
+    p=st.floats(1e-9, 1 - 1e-9) | st.sampled_from([0.0, 1.0]),
+)
+def test_no_experience_makes_anything_certain(tally, p):
+    pages = visited([*range(len(tally))] * 2, [NOON] * len(tally) + [np.nan] * len(tally))
+    factor = odds(heard(signals(pages, [NOON] * len(pages), tally), pages), len(pages))
+    assert np.all(np.isfinite(factor) & (factor > 0))
+    new = updated(np.full(len(pages), p), factor)
+    assert np.all((new >= 0) & (new <= 1))
+    assert p in (0, 1) or np.all(new > 0)

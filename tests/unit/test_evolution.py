@@ -1,0 +1,207 @@
+"""Evolution: the same seed gives the same formula; what it learns a replay confirms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from recrawl.checks import sample_pages
+from recrawl.checks.sample import NOW
+from recrawl.errors import BadInput, UnknownPart
+from recrawl.evolve.changes import from_bits
+from recrawl.evolve.evolution import evolve
+from recrawl.evolve.file import Formula, save
+from recrawl.evolve.fitness import Fitness, fitness
+from recrawl.evolve.judge import Judge
+from recrawl.evolve.presets import PRESETS, preset
+from recrawl.evolve.selection import Validated, front, selected
+from recrawl.evolve.simulator import Simulator
+from recrawl.evolve.split import folds, imputed
+from recrawl.evolve.terminals import TERMINALS
+from recrawl.evolve.text import parse, write
+from recrawl.lab.bits import read_bits
+from recrawl.lab.changes import changes_of
+from recrawl.lab.learn import PARETO, learn
+from recrawl.lab.replay import replay
+from recrawl.lab.trace import read_trace
+from recrawl.lab.worlds import write as write_world
+from recrawl.model import Budget
+from recrawl.registry import build
+
+BASIC = ("n", "X", "t")
+ALL = tuple(TERMINALS)
+RATIO = (Fitness(),)
+SMALL = {name: replace(p, individuals=40, generations=6) for name, p in PRESETS.items()}
+
+
+@pytest.fixture(scope="module")
+def world():
+    bits = build("world", "brdc").make(pages=800, days=30, seed=3).bits() == 1
+    return Simulator(from_bits(bits), 40)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_same_seed_gives_the_same_trees(world, name):
+    runs = [evolve(world, BASIC, RATIO, SMALL[name], seed=seed) for seed in (1, 1, 2)]
+    formulas = [[write(tree.simple) for tree in run.kept] for run in runs]
+    assert formulas[0] == formulas[1] != formulas[2]
+    np.testing.assert_array_equal(runs[0].history, runs[1].history)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_best_never_gets_worse_and_beats_chance(world, name):
+    run = evolve(world, BASIC, RATIO, SMALL[name], seed=4)
+    best = run.history[:, 0]
+    if name == "thesis":  # with parsimony a shorter tree may replace a better one
+        assert (np.diff(best) >= 0).all()
+    assert run.kept[0].fitness > world.run(parse("t", BASIC)).change_ratio.mean()
+    for tree in run.kept:  # what is reported is what a simulation of the very tree finds
+        assert world.run(tree.simple).change_ratio.mean() == tree.fitness
+    assert run.simulated < 40 * 7 + 50
+
+
+def test_it_stops_when_nothing_gets_better(world):
+    still = Simulator(from_bits(np.zeros((50, 9), np.bool_)), 5)
+    run = evolve(still, BASIC, RATIO, replace(SMALL["modern"], generations=30, patience=3))
+    assert len(run.history) <= 8
+    assert run.kept[0].fitness == 0.0
+
+
+def test_a_front(world):
+    run = evolve(world, BASIC, PARETO, SMALL["modern"], seed=2)
+    points = np.array([tree.points for tree in run.kept])
+    assert (np.diff(points[:, 0]) < 0).all()
+    assert (np.diff(points[:, 1]) > 0).all()
+    assert front(np.array([[1.0, 1.0], [1.0, 1.0]])) in ([0], [1])
+
+
+def test_trees_that_rank_alike_are_simulated_once(world):
+    judge = Judge(world, RATIO)
+    for formula in ("t * X", "X * t", "X * t + 5", "2 * (t * X) - 3", "exp(t * X / 100)"):
+        judge.tree(parse(formula, BASIC))
+    assert judge.simulated == 1
+    judge.tree(parse("t * X + 0.001 * n", BASIC))
+    assert judge.simulated == 2
+
+
+def test_selection():
+    def tree(formula, train, validation):
+        columns = np.array(train), np.array(validation)
+        return Validated(parse(formula, BASIC), *columns, worth=float(columns[0].mean()))
+
+    wild = tree("t + 1", [1.0, 0.8], [0.0, 0.2])
+    steady = tree("X", [0.5, 0.5], [0.5, 0.5])
+    long = tree("X + 1", [0.5, 0.5], [0.5, 0.5])
+    assert selected([long, wild, steady], "best") is wild
+    assert selected([wild, long, steady], "sum") is steady
+    assert selected([wild, long, steady], "avg") is steady
+    assert selected([wild, long, steady], "simple") is steady  # as good within chance, and shorter
+    always = tree("X * t", [0.9, 0.8], [0.9, 0.8])
+    assert selected([steady, always], "simple") is always
+    # σ of the text: over all cycles of both parts, divided by their number.
+    assert wild.spread == pytest.approx(np.std([1.0, 0.8, 0.0, 0.2]))
+
+
+def test_it_begins_with_what_is_known(world):
+    none = replace(PRESETS["modern"], individuals=5, generations=0)
+    kept = evolve(world, (*BASIC, "rate"), RATIO, none).kept
+    assert {"t", "X * t", "t * rate"} <= {write(tree.simple) for tree in kept}
+    kept = evolve(world, ("t", "rate"), RATIO, none).kept
+    assert {write(tree.simple) for tree in kept} == {"t", "t * rate"}
+
+
+def test_an_evolved_policy_copes_with_what_is_not_known(tmp_path):
+    save(Formula(parse("t / bytes + exp(1e9 * rate)", (*ALL, "bytes"))), tmp_path / "policy.json")
+    pages = sample_pages()
+    found = build("policy", str(tmp_path / "policy.json")).score(pages, NOW)
+    assert np.isfinite(found).all()
+    assert np.isnan(pages.bytes).any()
+
+
+def test_folds_partition_the_pages():
+    for seed in (None, 3):
+        tests = []
+        for split in folds(103, 5, seed=seed):
+            parts = [split.train, split.validation, split.test]
+            assert sorted(np.concatenate(parts)) == list(range(103))
+            assert abs(len(split.train) - len(split.validation)) <= 1
+            tests.append(split.test)
+        assert len({tuple(split.train) for split in folds(103, 5, seed=seed)}) == 5
+        assert sorted(np.concatenate(tests)) == list(range(103))
+    with pytest.raises(BadInput, match="at least 5"):
+        folds(1)
+
+
+@pytest.mark.parametrize(
+    ("days", "guessed"),
+    [
+        ("1010?", "10101"),  # gap 2 and 2 days since the last change
+        ("100100??", "10010010"),
+        ("1?00", "1000"),  # one change is no gap
+        ("?111", "0111"),
+        ("11010011?", "110100111"),  # gaps 1, 2, 3, 1
+        ("1101?", "11011"),  # gaps 1 and 2 as frequent: the shorter
+        ("11010?", "110100"),  # which would have been the day before
+    ],
+)
+def test_imputed_days(days, guessed):
+    failed = np.array([[day == "?" for day in days]])
+    bits = np.array([[day == "1" for day in days]])
+    shown = "".join("1" if day else "0" for day in imputed(bits, failed)[0])
+    assert shown == guessed
+
+
+def test_mixtures_of_measures():
+    assert fitness("ndcg").weights == (("ndcg", 1.0),)
+    for text, message in (("speed", "must be of"), ("ndcg=many", "weight")):
+        with pytest.raises(BadInput, match=message):
+            fitness(text)
+    with pytest.raises(UnknownPart, match="modern"):
+        preset("ancient")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("traces") / "hubs"
+    write_world(build("world", "hubs").make(pages=60, days=20, seed=1), path)
+    return path
+
+
+@pytest.mark.parametrize("formula", ["t * X", "rate * t", "nad * t", "aad + gad / 2 + sad * t"])
+@pytest.mark.parametrize("explore", [0.0, 0.4])
+def test_a_simulation_picks_what_a_replay_picks(folder, tmp_path, formula, explore):
+    trace = read_trace(folder)
+    trace = trace.take(trace.alive())
+    save(Formula(parse(formula, ALL)), tmp_path / "policy.json")
+    budget = Budget(fetches=7, explore=explore)
+    cycles = replay(trace, str(tmp_path / "policy.json"), budget, seed=5)
+    simulator = Simulator(changes_of(trace), 7, seed=5, explore=explore)
+    picks = simulator.run(parse(formula, ALL), keep=True).picks
+    late = cycles.cycle > 2
+    for row, cycle in enumerate(np.unique(cycles.cycle[late])):
+        assert sorted(cycles.page[cycles.cycle == cycle]) == picks[row].tolist()
+
+
+def test_learning_new_links_and_sizes(folder, monkeypatch):
+    monkeypatch.setitem(PRESETS, "modern", replace(SMALL["modern"], individuals=12, generations=2))
+    trace = read_trace(folder)
+    trace = trace.take(trace.alive())
+    found = learn(trace, measure="new-links", terminals=("t", "bytes", "rate"), budget="10%")
+    assert found.scores["train"] > 0
+    both = learn(trace, measure="ndcg=0.5,freshness=0.5", budget="10%", select="avg")
+    assert 0 < both.scores["test"] <= 1
+    with pytest.raises(BadInput, match="knows only bytes"):
+        learn(trace, terminals=("t", "seconds"))
+    with pytest.raises(BadInput, match="terminals"):
+        learn(trace, terminals=("t", "colour"))
+
+
+def test_learning_from_too_little(tmp_path):
+    (tmp_path / "bits.txt").write_text("0101\n")
+    with pytest.raises(BadInput, match="larger trace"):
+        learn(read_bits(tmp_path))
+    (tmp_path / "bits.txt").write_text("01\n" * 10)
+    with pytest.raises(BadInput, match="warm_up"):
+        learn(read_bits(tmp_path))
