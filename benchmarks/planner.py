@@ -13,7 +13,9 @@ from recrawl.planner import plan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from recrawl.model import IntArray
+    import pyarrow as pa
+
+    from recrawl.model import IntArray, Outlinks
 
 NOW = 1_800_000_000.0
 PAGES, HOSTS = 10_000_000, 100_000
@@ -58,6 +60,12 @@ class Columns:
         return [str(i) for i in page_id]
 
     def intervals(self, page_id: IntArray) -> Intervals:
+        raise NotImplementedError
+
+    def texts(self, page_id: IntArray) -> pa.Array:
+        raise NotImplementedError
+
+    def outlinks(self, page_id: IntArray) -> Outlinks:
         raise NotImplementedError
 
 

@@ -70,11 +70,40 @@ class Intervals:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
 
 
+@dataclass(frozen=True)
+class Outlinks:
+    """The links on our copy of each page; row `i` has the targets `target[start[i]:start[i + 1]]`.
+
+    A target is the hash of its URL: the `key` of the page, where it is one.
+    """
+
+    start: IntArray
+    target: KeyArray
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """For each page the pages most like it, nearest first, and how much each counts."""
+
+    row: IntArray  #: of the neighbours, by page; -1 where there are fewer
+    weight: FloatArray  #: >= 0, and 0 where there is none
+
+    def mean(self, column: FloatArray) -> FloatArray:
+        """The weighted mean of a column over the neighbours; NaN without any."""
+        total = self.weight.sum(axis=1)
+        found = np.where(self.weight > 0, column[self.row], 0.0)
+        sums = np.einsum("ij,ij->i", self.weight, found)
+        mean: FloatArray = np.divide(sums, total, out=np.full(len(total), np.nan), where=total > 0)
+        return mean
+
+
 class PageSource(Protocol):
     """Where columns too large to load every time come from."""
 
     def urls(self, page_id: IntArray) -> Sequence[str]: ...
     def intervals(self, page_id: IntArray) -> Intervals: ...
+    def texts(self, page_id: IntArray) -> pa.Array: ...
+    def outlinks(self, page_id: IntArray) -> Outlinks: ...
 
 
 @dataclass(frozen=True)
@@ -130,6 +159,14 @@ class Pages:
 
     def intervals(self) -> Intervals:
         return self.source.intervals(self.page_id)
+
+    def texts(self) -> pa.Array:
+        """What our copy of each page says (large_string); null where it was not kept."""
+        return self.source.texts(self.page_id)
+
+    def outlinks(self) -> Outlinks:
+        """The links on our copy of each page; none where they were not kept."""
+        return self.source.outlinks(self.page_id)
 
 
 @dataclass(frozen=True)

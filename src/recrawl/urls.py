@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import idna
+import numpy as np
+import xxhash
 
 from recrawl.errors import BadUrl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+    from recrawl.model import KeyArray
 
 MAX_LENGTH = 8192  #: characters; longer ones are traps far more often than pages
 
@@ -303,3 +307,8 @@ def _without_dots(path: str) -> str:
     if segments[-1] in (".", ".."):
         kept.append("")
     return "/" + "/".join(kept)
+
+
+def keys(urls: Sequence[str]) -> KeyArray:
+    """The hash of each canonical URL: what identifies a page in ties, samples and links."""
+    return np.array([xxhash.xxh3_64_intdigest(url.encode()) for url in urls], np.uint64)

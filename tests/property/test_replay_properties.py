@@ -23,11 +23,12 @@ from recrawl.lab.replay import TraceEngine, replay
 from recrawl.lab.trace import read_trace
 from recrawl.model import DAY, VISITS, Budget
 from recrawl.registry import build
+from recrawl.urls import keys
 
 DAYS = 9
 START = 1_767_225_600
 WORDS = ["", "a", "b", "c"]
-LISTS = pa.list_(pa.string())
+KINDS = {"links": pa.list_(pa.string()), "text": pa.string()}
 LINKS = [
     [],
     ["https://h.example/1"],
@@ -165,21 +166,32 @@ def test_links_of_a_replay_are_those_of_a_store_that_was_given_them(web, picks):
         trace = read_trace(write(Path(folder), web))
         engine = TraceEngine(trace, failures=0.2, not_modified=0.5)
         judge = build("detector", "digest")
-        history = MemoryHistory(trace.urls, judge, seen=START, links=trace.link_counts)
+        history = MemoryHistory(trace.urls, judge, seen=START, copies=trace)
         shown = []
         for day, pages in enumerate([set(range(6)), *picks]):
             page = np.array(sorted(pages & set(range(len(web)))), np.int64)
             visits = engine.visits(page, START + day * DAY)
             history.append(visits)
-            held = [
-                LINKS[web[p][day]] if status == 200 else None
+            brought = [
+                web[p][day] if status == 200 else None
                 for p, status in zip(page, visits["status"].to_pylist(), strict=True)
             ]
-            at = VISITS.get_field_index("links")
-            shown.append(visits.set_column(at, VISITS.field("links"), pa.array(held, LISTS)))
+            for name, of in (("links", LINKS), ("text", WORDS)):
+                held = pa.array([None if b is None else of[b] for b in brought], KINDS[name])
+                at = VISITS.get_field_index(name)
+                visits = visits.set_column(at, VISITS.field(name), held)
+            shown.append(visits)
         with Store.open(Path(folder) / "s", create=True) as store:
             store.append(pa.concat_tables(shown))
             ours, theirs = history.pages().intervals(), store.pages().intervals()
+            in_store = np.array([store.page_id(url) for url in trace.urls])
+            every = np.arange(len(trace))
+            assert history.texts(every).to_pylist() == store.texts(in_store).to_pylist()
+            kept, known = history.outlinks(every), store.outlinks(in_store)
+        assert (kept.start == known.start).all()
+        pages = keys(trace.urls)
+        for mine, yours in (kept.target, known.target), (known.target, kept.target):
+            assert np.isin(mine[np.isin(mine, pages)], yours).all()
         for name, column in ours.columns().items():
             known = np.isfinite(theirs.links) if name == "links" else slice(None)
             np.testing.assert_allclose(column[known], theirs.columns()[name][known], err_msg=name)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
-from recrawl.model import DAY, Intervals, Pages
+from recrawl.model import DAY, Intervals, Outlinks, Pages
 from recrawl.rates.past import owners, starts, total
 
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ class SampleSource:
         start = starts(counts)
         at = np.arange(start[-1]) + np.repeat(first - start[:-1], counts)
         return replace(_pick(self.past, at), start=start)
+
+    def texts(self, page_id: IntArray) -> pa.Array:
+        return pa.nulls(len(page_id), pa.large_string())
+
+    def outlinks(self, page_id: IntArray) -> Outlinks:
+        return Outlinks(np.zeros(len(page_id) + 1, np.int64), np.empty(0, np.uint64))
 
 
 @dataclass(frozen=True)

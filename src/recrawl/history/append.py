@@ -10,7 +10,6 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import xxhash
 
 from recrawl import urls
 from recrawl.errors import BadInput
@@ -64,9 +63,7 @@ def prepare(visits: pa.Table, now: Time | None) -> Batch:
     pages_table = pa.table(
         {
             "url": distinct.dictionary,
-            "key": pa.array(
-                [xxhash.xxh3_64_intdigest(name.encode()) for name in names], pa.uint64()
-            ),
+            "key": urls.keys(names),
             "host": pa.array(hosts, pa.string()),
             "site": pa.array([urls.site(host) for host in hosts], pa.string()),
             "first_seen": _first_seen(table["at"], page, len(names), now),

@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 
 from recrawl import urls
+from recrawl.chance import mix
 from recrawl.errors import BadInput
 from recrawl.history.append import Appended
 from recrawl.history.arrow import micros, values
 from recrawl.history.compare import has_content
 from recrawl.history.fold import NEVER, SAME, TIMES, UNKNOWN, State, fold, outcomes
-from recrawl.model import VISITS, Intervals, Pages
+from recrawl.model import VISITS, Intervals, Outlinks, Pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from recrawl.model import BoolArray, Column, FloatArray, IntArray, Time
     from recrawl.protocols import Detector
 
-    LinkCounts = Callable[[IntArray, FloatArray, FloatArray], FloatArray]  #: a row a column below
-
 COUNTS = ("new_internal", "new_external", "links")
+
+
+class Copies(Protocol):
+    """Who knows what copies of pages said: pages are rows, a copy is that of a time."""
+
+    def link_counts(self, page: IntArray, since: FloatArray, until: FloatArray) -> FloatArray:
+        """Of visits until a time, our copy being of an earlier one: a row for each of COUNTS."""
+
+    def texts(self, page: IntArray, at: FloatArray) -> pa.Array: ...
+    def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
+        """Where the targets of each copy begin, and their numbers: of pages their rows."""
 
 
 class MemoryHistory:
     """All visits to a fixed set of pages, each batch later than the one before it.
 
     Pages that are not `known` from the start, at the time `seen`, become so by a row without a
-    time, as in a store. Links are not kept; `links` counts those that a visit shows, where somebody
-    can: given pages, when their copies were right, and when they are visited.
+    time, as in a store. Contents are not kept; `copies`, where given, knows them.
     """
 
     def __init__(
@@ -44,11 +52,11 @@ class MemoryHistory:
         *,
         seen: Time,
         known: BoolArray | None = None,
-        links: LinkCounts | None = None,
+        copies: Copies | None = None,
     ) -> None:
         self.names = list(names)
         self.detector = detector
-        self.links = links
+        self.copies = copies
         self._row = {url: row for row, url in enumerate(self.names)}
         self._state = State.empty(len(self.names))
         self._copy = VISITS.empty_table().select(list(detector.needs)).take(_nulls(len(names)))
@@ -57,7 +65,7 @@ class MemoryHistory:
         hosts = [urls.host(name) for name in self.names]
         self._fixed: dict[str, Any] = {
             "page_id": np.arange(len(names), dtype=np.int32),
-            "key": np.array([xxhash.xxh3_64_intdigest(n.encode()) for n in names], np.uint64),
+            "key": urls.keys(names),
             "host": _numbered(hosts),
             "site": _numbered([urls.site(host) for host in hosts]),
             "first_seen": np.full(len(names), seen),
@@ -107,9 +115,10 @@ class MemoryHistory:
 
     def _counted(self, row: IntArray, at: NDArray[np.int64]) -> FloatArray:
         """New internal, new external and all links of these visits, before they are recorded."""
-        if self.links is None:
+        if self.copies is None:
             return np.full((3, len(row)), np.nan)
-        return self.links(row, _seconds(self._state.last_visit[row]), _seconds(at))
+        since = _seconds(self._state.last_visit[row])
+        return self.copies.link_counts(row, since, _seconds(at))
 
     def pages(self) -> Pages:
         columns = self._state.columns()
@@ -145,6 +154,20 @@ class MemoryHistory:
             modified=_seconds(modified[order]),
             **{name: c[order].astype(np.float64) for name, c in zip(COUNTS, counts, strict=True)},
         )
+
+    def texts(self, page_id: IntArray) -> pa.Array:
+        if self.copies is None:
+            return pa.nulls(len(page_id), pa.large_string())
+        return self.copies.texts(page_id, _seconds(self._state.last_visit[page_id]))
+
+    def outlinks(self, page_id: IntArray) -> Outlinks:
+        if self.copies is None:
+            return Outlinks(np.zeros(len(page_id) + 1, np.int64), np.empty(0, np.uint64))
+        start, target = self.copies.outlinks(page_id, _seconds(self._state.last_visit[page_id]))
+        is_page = target < len(self.names)
+        key = mix(target.astype(np.uint64))
+        key[is_page] = self._fixed["key"][target[is_page]]
+        return Outlinks(start, key)
 
 
 def _nulls(n: int) -> pa.Array:

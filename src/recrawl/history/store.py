@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from recrawl import registry
 from recrawl.errors import BadInput, StoreError, StoreInvalid, StoreNotFound
 from recrawl.history import append, moves, signals
 from recrawl.history.files import DATABASE, WriterLock, connect
-from recrawl.model import Intervals, Pages
+from recrawl.model import Intervals, Outlinks, Pages
+from recrawl.urls import keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
-
-    import pyarrow as pa
 
     from recrawl.model import Column, IntArray, Signals, Time
     from recrawl.protocols import Detector
@@ -159,6 +159,21 @@ class Store:
             **{name: _plain(found[name]) for name in ("new_internal", "new_external", "links")},
         )
 
+    def texts(self, page_id: IntArray) -> pa.Array:
+        with self._connect() as connection:
+            wanted = _asked(page_id)  # noqa: F841
+            found: pa.Table = connection.sql(_TEXTS).to_arrow_table()
+        return found["text"].cast(pa.large_string()).combine_chunks()
+
+    def outlinks(self, page_id: IntArray) -> Outlinks:
+        with self._connect() as connection:
+            wanted = _asked(page_id)  # noqa: F841
+            found: pa.Table = connection.sql(_OUTLINKS).to_arrow_table()
+        named = found["target"].combine_chunks().dictionary_encode()
+        key = keys(named.dictionary.to_pylist())
+        start = np.searchsorted(found["row"].to_numpy(), np.arange(len(page_id) + 1))
+        return Outlinks(start.astype(np.int64), key[named.indices.to_numpy()])
+
     def validators(self, page_id: IntArray) -> tuple[list[str | None], list[float | None]]:
         """ETag and time of Last-Modified of our copy of each page, None where it came with none.
 
@@ -230,8 +245,6 @@ def _meta(path: Path) -> dict[str, str]:
 
 
 def _asked(page_id: IntArray) -> pa.Table:
-    import pyarrow as pa
-
     return pa.table({"page_id": page_id, "row": np.arange(len(page_id))})
 
 
@@ -269,6 +282,13 @@ SELECT row, days, changed, epoch_us(visits.at) / 1e6 AS "at",
        coalesce(internal_links + external_links, 'nan'::DOUBLE) AS links
 FROM visits JOIN wanted USING (page_id) JOIN pages USING (page_id)
 WHERE days IS NOT NULL ORDER BY row, visits.at
+"""
+_TEXTS = """
+SELECT text FROM wanted LEFT JOIN contents USING (page_id) ORDER BY row
+"""
+_OUTLINKS = """
+SELECT row, target FROM links JOIN wanted USING (page_id)
+WHERE last_seen IS NULL ORDER BY row, target
 """
 _VALIDATORS = """
 WITH seen AS (

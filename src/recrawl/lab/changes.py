@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
-import xxhash
 
 from recrawl.errors import BadInput
 from recrawl.evolve.changes import Changes, from_bits, from_contents
 from recrawl.model import DAY
+from recrawl.urls import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from recrawl.evolve.simulator import CountLinks
     from recrawl.lab.trace import Trace
     from recrawl.lab.worlds import World
-    from recrawl.model import FloatArray, IntArray, KeyArray
+    from recrawl.model import FloatArray, IntArray
 
 MOST = 2**16  #: versions of a page
 
@@ -40,11 +38,6 @@ def changes_of(trace: Trace, *, every: float = DAY) -> Changes:
 def changes_of_world(world: World) -> Changes:
     """The same for a world made of bits."""
     return from_bits(world.bits() == 1, keys(world.urls))
-
-
-def keys(urls: Sequence[str]) -> KeyArray:
-    """What a history calls the pages."""
-    return np.array([xxhash.xxh3_64_intdigest(url.encode()) for url in urls], np.uint64)
 
 
 def versions_by_cycle(trace: Trace, every: float) -> NDArray[np.int64]:

@@ -184,7 +184,7 @@ def replay(
         build("detector", "digest"),
         seen=times[0],
         known=engine.known,
-        links=trace.link_counts,
+        copies=trace,
     )
     judge = scorer(policy, seed)
     allowed = fetches(budget, len(trace))

@@ -17,6 +17,7 @@ from numba import njit
 from recrawl import units
 from recrawl.errors import BadInput
 from recrawl.lab.links import Links, LinksBuilder
+from recrawl.rates.past import starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,6 +94,27 @@ class Trace:
         counts[:2, before < 0] = np.nan
         counts[:, after < 0] = np.nan
         return counts
+
+    def texts(self, page: IntArray, at: FloatArray) -> pa.Array:
+        """What each of these pages said at a time of its own; null where that is not known."""
+        if self.file is None:
+            return pa.nulls(len(page), pa.large_string())
+        version = self.live(page, np.nan_to_num(at, nan=-np.inf))
+        return self._texts.take(pa.array(version, mask=version < 0))
+
+    @cached_property
+    def _texts(self) -> pa.Array:
+        table = pq.read_table(self.file, columns=["text"], partitioning=None)
+        return table["text"].cast(pa.large_string()).combine_chunks().take(pa.array(self.row))
+
+    def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
+        """The links of each of these pages at a time of its own, as numbers; pages' are theirs."""
+        version = self.live(page, np.nan_to_num(at, nan=-np.inf))
+        links = self.links.take(version[version >= 0])
+        counts = np.zeros(len(page), np.int64)
+        counts[version >= 0] = np.diff(links.start)
+        number = links.page[links.target]
+        return starts(counts), np.where(number >= 0, number, len(self) + links.target)
 
     @cached_property
     def contents(self) -> pa.Table:
