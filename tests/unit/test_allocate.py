@@ -207,7 +207,7 @@ def test_host_caps_against_a_general_solver(name, seed):
     start = (cap / 3 * (budget / cap.sum()))[host]
     options = {"maxiter": 500, "ftol": 1e-13}
     other = minimize(cost, start, bounds=[(1e-9, budget)] * n, constraints=limits, options=options)
-    assert cost(found) <= other.fun * (1 + 1e-8)
+    assert cost(found) <= other.fun * (1 + 1e-6)  # the solver may overstep a cap a little
     assert cost(found) == pytest.approx(other.fun, rel=1e-4)
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 
 import recrawl
 from recrawl import registry
-from recrawl.cli import crawl, evolve, history, lab, planning, web
+from recrawl.cli import crawl, evolve, history, lab, papers, planning, web
 from recrawl.cli.common import err, out, say
 from recrawl.errors import RecrawlError
 
@@ -59,7 +59,7 @@ for command in (
     evolve.evolve,
 ):
     app.command()(command)
-app.add_typer(evolve.paper, name="paper")
+app.add_typer(papers.paper, name="paper")
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     TextColumn,
+    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
@@ -125,3 +126,20 @@ def span(window: str | None) -> tuple[float, float] | None:
     if not dots:
         raise BadInput(f"--window must be A..B. Got {window!r}; try 2026-01-01..2026-03-01.")
     return units.time(begin), units.time(end)
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on a terminal: tell it how far the work is, of how much, and what was found so far."""
+    if not err.is_terminal:
+        yield lambda *_: None
+        return
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[found]}", markup=False), console=err) as shown:
+        task = shown.add_task(what, found="")
+
+        def tell(done: int, of: int, found: str) -> None:
+            short = found if len(found) < 70 else found[:69] + "…"
+            shown.update(task, completed=done, total=of, found=short)
+
+        yield tell

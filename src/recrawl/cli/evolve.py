@@ -1,30 +1,18 @@
-"""Commands that learn a score function: from a crawl's own past, and as the paper did."""
+"""The command that learns a score function from a crawl's own past."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  # typer reads annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 
 from recrawl import units
-from recrawl.cli.common import BudgetText, Every, Explore, err, out, say, span
+from recrawl.cli.common import BudgetText, Every, Explore, bar, err, out, say, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from recrawl.evolve.judge import Tree
     from recrawl.lab.learn import Learned
 
@@ -62,7 +50,7 @@ def evolve(
     from recrawl.lab.learn import learn
     from recrawl.lab.traces import open_trace
 
-    with _bar("evolving") as bar:
+    with bar("evolving") as told:
         found = learn(
             open_trace(trace, window=span(window)),
             preset_name=preset.value,
@@ -75,51 +63,11 @@ def evolve(
             warm_up=warm_up,
             explore=units.share(explore),
             seed=seed,
-            progress=None if bar is None else bar.tell,
+            progress=lambda done, of, leader: told(done, of, _leader(leader)),
         )
     save(found.formula, output)
     _show(found)
     say(f"The policy is {output}.", err)
-
-
-paper = typer.Typer(help="Run the experiments of papers again.", no_args_is_help=True)
-
-
-@paper.command()
-def santos(
-    source: Annotated[str, typer.Argument(metavar="WORLD|BITS", help="brdc, or bit strings.")],
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the pages.")] = 5,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each fold.")] = 5,
-    preset: Annotated[Preset, typer.Option(help="How to breed.")] = Preset.thesis,
-    folder: Annotated[
-        Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
-    ] = Path("santos"),
-    report: Annotated[Path | None, typer.Option(help="Write the tables here: Markdown.")] = None,
-    *,
-    quick: Annotated[bool, typer.Option("--quick", help="A small one, in a minute.")] = False,
-) -> None:
-    """GP4C (Santos 2013): Tables 4.2 to 4.4 beside the thesis's own numbers."""
-    import time
-
-    from recrawl.evolve import presets
-    from recrawl.lab.papers.santos import Protocol, changes_from
-    from recrawl.lab.papers.santos import santos as run
-    from recrawl.lab.papers.santos_tables import tables
-
-    numbers = tuple(111 * (i + 1) for i in range(seeds))
-    protocol = Protocol.quick() if quick else Protocol(folds, numbers, presets.preset(preset.value))
-    with _bar("evolving") as bar:
-        found = run(
-            changes_from(source, quick=quick),
-            folder,
-            protocol,
-            clock=time.perf_counter,
-            progress=None if bar is None else bar.say,
-        )
-    text = tables(found)
-    say(text)
-    if report:
-        report.write_text(text, encoding="utf-8")
 
 
 def _show(found: Learned) -> None:
@@ -138,29 +86,7 @@ def _show(found: Learned) -> None:
         out.print(table)
 
 
-@contextmanager
-def _bar(what: str) -> Iterator[Bar | None]:
-    """A bar on a terminal, with the best formula so far."""
-    if not err.is_terminal:
-        yield None
-        return
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TextColumn("{task.fields[best]}", markup=False), console=err) as bar:
-        yield Bar(bar, bar.add_task(what, best=""))
+def _leader(tree: Tree) -> str:
+    from recrawl.evolve.text import write
 
-
-@dataclass(frozen=True)
-class Bar:
-    """How far it is, and how good the best formula so far."""
-
-    bar: Progress
-    task: TaskID
-
-    def say(self, done: int, of: int, best: str) -> None:
-        shown = best if len(best) < 70 else best[:69] + "…"
-        self.bar.update(self.task, completed=done, total=of, best=shown)
-
-    def tell(self, done: int, of: int, leader: Tree) -> None:
-        from recrawl.evolve.text import write
-
-        self.say(done, of, f"{leader.fitness:.4f}  {write(leader.simple)}")
+    return f"{tree.fitness:.4f}  {write(tree.simple)}"
