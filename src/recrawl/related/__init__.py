@@ -1,0 +1,1 @@
+"""Pages like this one: which are they, and how much does each count?"""

@@ -1,0 +1,181 @@
+"""Pages like this one: words, vectors, neighbours and the graph of links."""
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recrawl.content.fingerprints import words
+from recrawl.errors import BadInput
+from recrawl.related.graph import in_links, pagerank, trustrank
+from recrawl.related.nearest import nearest
+from recrawl.related.terms import BUCKETS, document_counts, term_counts
+from recrawl.related.vectors import Vectors
+
+TOPICS = [
+    "tea cup kettle leaf brew",
+    "train rail station ticket track",
+    "moon orbit star comet sky",
+]
+
+
+def texts(*said):
+    return pa.array(said, pa.large_string())
+
+
+def topical(n, seed=0):
+    random = np.random.default_rng(seed)
+    topic = np.arange(n) % 3
+    return topic, texts(
+        *(" ".join(random.choice(TOPICS[t].split(), 40)) + f" page{i}" for i, t in enumerate(topic))
+    )
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.none() | st.text(st.sampled_from("ab9 -_.éÜя\n"), max_size=40), max_size=8))
+def test_words_are_those_of_content(said):
+    found = document_counts(texts(*said), 1_000)
+    held = Counter(word for text in said for word in set(words(text or "")))
+    assert sorted(found[found > 0]) == sorted(held.values())
+    column = np.where(found > 0, np.cumsum(found > 0) - 1, -1)
+    counts = term_counts(texts(*said), column, len(held), 1_000)
+    for row, text in zip(counts.toarray(), said, strict=True):
+        assert sorted(row[row > 0]) == sorted(Counter(words(text or "")).values())
+
+
+def test_letters_written_without_spaces_are_words_and_marks_are_none():
+    count = lambda text: int(document_counts(texts(text), 100).sum())  # noqa: E731
+    assert count("日本語") == 3
+    assert count("日本。日本") == 2
+    assert count("it’s\u00a0“fine” — «really»…") == 4
+    assert count("ab" * 100) == count("ab" * 50)
+
+
+def test_sliced_and_long_input_is_read_in_batches():
+    said = texts(*(f"w{i} common" for i in range(2_500)))
+    counts = document_counts(said.slice(3, 2_400), 100)
+    assert counts.max() == 2_400
+    assert len(counts) == BUCKETS
+
+
+def test_vectors_are_unit_near_within_a_topic_and_zero_without_text():
+    topic, said = topical(60)
+    vectors = Vectors(dims=8).fit(said)
+    rows = vectors.embed(said)
+    assert rows.shape == (60, 8)
+    assert rows.dtype == np.float32
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-5)
+    near = nearest(rows, 10)
+    assert (topic[near.row] == topic[:, None]).all()
+    unknown = vectors.embed(texts(None, "", "zzz qqq", TOPICS[0]))
+    assert not unknown[:3].any()
+    assert unknown[3].any()
+
+
+def test_a_new_text_needs_no_new_fit_and_the_seed_decides():
+    _, said = topical(60)
+    one, two = Vectors(dims=4).fit(said), Vectors(dims=4).fit(said)
+    assert np.array_equal(one.embed(said), two.embed(said))
+    assert np.allclose(one.embed(said.slice(7, 1)), one.embed(said)[7:8], atol=1e-6)
+
+
+@pytest.mark.parametrize("said", [[], [None], ["a b"], [None, "", "a b c", "a b d"]])
+def test_fewer_texts_than_dims(said):
+    rows = Vectors(dims=16).fit(texts(*said)).embed(texts(*said))
+    assert rows.shape == (len(said), 16)
+    assert np.isfinite(rows).all()
+    assert nearest(rows, 5).row.shape == (len(said), 5)
+
+
+def _slow(vectors, k, weight):
+    rows, weights = np.full((len(vectors), k), -1), np.zeros((len(vectors), k))
+    for i, v in enumerate(vectors):
+        others = [j for j in range(len(vectors)) if j != i and vectors[j].any() and v.any()]
+        others.sort(key=lambda j: -float(v @ vectors[j]))
+        for place, j in enumerate(others[:k]):
+            rows[i, place], weights[i, place] = j, weight(float(v @ vectors[j]))
+    return rows, weights
+
+
+@pytest.mark.parametrize("weights", ["cosine", "inverse"])
+def test_nearest_is_what_comparing_all_pairs_gives(weights):
+    random = np.random.default_rng(1)
+    vectors = random.normal(size=(50, 6)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[[3, 20]] = 0.0
+    found = nearest(vectors, 7, weights=weights)
+    by = {
+        "cosine": lambda c: max(c, 0.0),
+        "inverse": lambda c: 1 / max(np.sqrt(2 - 2 * max(c, 0.0)), 1e-6),
+    }[weights]
+    rows, expected = _slow(vectors, 7, by)
+    assert np.array_equal(found.row, rows)
+    assert np.allclose(found.weight, expected, rtol=1e-4)
+    some = nearest(vectors, 7, rows=np.array([9, 3, 4]), weights=weights)
+    assert np.array_equal(some.row, rows[[9, 3, 4]])
+
+
+def test_copies_never_name_the_page_itself_nor_weigh_all():
+    vectors = np.zeros((40, 3), np.float32)
+    vectors[:, 0] = 1.0
+    vectors[0] = 0.6, 0.8, 0.0
+    found = nearest(vectors, 5)
+    assert (found.row != np.arange(40)[:, None]).all()
+    assert (found.row >= 0).all()
+    assert np.allclose(found.weight[1:], 1.0)
+    few = nearest(vectors[:3], 5)
+    assert (few.row >= 0).sum(axis=1).tolist() == [2, 2, 2]
+    assert _largest_share(few.weight[1]) < 0.7
+    assert _largest_share(nearest(vectors[:3], 5, weights="inverse").weight[1]) > 0.99
+
+
+def _largest_share(weight):
+    return weight.max() / weight.sum()
+
+
+def test_cells_find_nearly_all_that_comparing_all_finds():
+    random = np.random.default_rng(2)
+    vectors = random.normal(size=(20_000, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    asked = np.arange(200)
+    cells = nearest(vectors, 10, rows=asked, exact=1_000).row
+    exact = nearest(vectors, 10, rows=asked).row
+    assert np.mean([len(set(a) & set(b)) / 10 for a, b in zip(cells, exact, strict=True)]) > 0.9
+
+
+def test_bad_input_says_what_is_wrong():
+    with pytest.raises(BadInput, match=r"k, the number of neighbours, must be at least 1\. Got 0"):
+        nearest(np.eye(3, dtype=np.float32), 0)
+    with pytest.raises(BadInput, match="weights must be 'cosine' or 'inverse'"):
+        nearest(np.eye(3, dtype=np.float32), 1, weights="cos")
+    with pytest.raises(BadInput, match="dims must be at least 1"):
+        Vectors(dims=0).fit(texts("a"))
+    with pytest.raises(BadInput, match="trusted must name at least one page"):
+        trustrank(np.array([0]), np.array([1]), 2, np.array([], int))
+
+
+def test_pagerank_is_the_fixed_point():
+    random = np.random.default_rng(3)
+    source, target = random.integers(0, 20, 60), random.integers(0, 20, 60)
+    source = source[source != 4]  # a page without links
+    target = target[: len(source)]
+    step = np.zeros((20, 20))
+    np.add.at(step, (target, source), 1.0)
+    out = step.sum(axis=0)
+    step = np.where(out > 0, step / np.maximum(out, 1), 1 / 20)
+    expected = np.linalg.solve(np.eye(20) - 0.85 * step, np.full(20, 0.15 / 20))
+    assert np.allclose(pagerank(source, target, 20), expected, atol=1e-8)
+    assert in_links(target, 20).sum() == len(target)
+    assert np.allclose(pagerank(np.array([], int), np.array([], int), 4), 0.25)
+    assert pagerank(np.array([], int), np.array([], int), 0).shape == (0,)
+
+
+def test_trust_flows_only_from_the_trusted():
+    # 0 -> 1 -> 2, and 3 -> 4 apart
+    trust = trustrank(np.array([0, 1, 3]), np.array([1, 2, 4]), 5, np.array([0]))
+    assert trust[0] > trust[1] > trust[2] > 0
+    assert trust[3] == trust[4] == 0
+    assert np.isclose(trust.sum(), 1.0)
