@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recrawl.model import IntArray
+    from recrawl.model import FloatArray, IntArray
 
 BUCKETS = 2**20  #: hashes of words; two words in one bucket are one word
 BATCH = 1_000  #: pages read at a time, so that memory does not grow with their number
@@ -30,6 +30,17 @@ def document_counts(texts: pa.Array, characters: int) -> IntArray:
         _count_texts(data, start, first, last, counts)
         first += len(start) - 1
     return counts
+
+
+def richness(texts: pa.Array, characters: int) -> tuple[FloatArray, FloatArray]:
+    """How many words each text has, and how many distinct ones."""
+    found = np.zeros((len(texts), 2))
+    last = np.full(BUCKETS, -1, np.int64)
+    first = 0
+    for data, start in _batches(texts, characters):
+        _count_words(data, start, first, last, found)
+        first += len(start) - 1
+    return found[:, 0], found[:, 1]
 
 
 def term_counts(texts: pa.Array, column: IntArray, columns: int, characters: int) -> csr_matrix:
@@ -103,6 +114,20 @@ def _count_texts(data, start, first, last, counts):  # type: ignore[no-untyped-d
             if last[word] != first + text:
                 last[word] = first + text
                 counts[word] += 1
+
+
+@njit(cache=True)
+def _count_words(data, start, first, last, found):  # type: ignore[no-untyped-def]
+    for text in range(len(start) - 1):
+        at = start[text]
+        while True:
+            word, at = _word(data, at, start[text + 1])
+            if word < 0:
+                break
+            found[first + text, 0] += 1
+            if last[word] != first + text:
+                last[word] = first + text
+                found[first + text, 1] += 1
 
 
 @njit(cache=True)

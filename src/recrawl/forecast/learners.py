@@ -1,0 +1,160 @@
+"""What learns from columns? Trees by the hundred, as Dang et al. (2021) grow them, and faster kin.
+
+A learner has `fit` and `predict`, and where it tells classes `predict_proba`, as in scikit-learn.
+Of the tasks, "class" tells yes or no, both counting alike however rare one is; "number" tells a
+mean; "count" tells the mean of a Poisson law.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from recrawl.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from recrawl.model import FloatArray
+
+TASKS: Final = ("class", "number", "count")
+SCORING: Final = {
+    "class": "balanced_accuracy",
+    "number": "r2",
+    "count": "neg_mean_poisson_deviance",
+}
+FOLDS = 5
+REPEATS = 5  #: of a permutation
+#: Rows at a leaf, at least, for so many rows to learn from: whole trees would not fit in memory.
+ROWS_PER_LEAF = 20_000
+
+
+def learner(name: str, task: str, *, seed: int = 0, **settings: Any) -> Any:
+    """The learner of that name for a task, not yet taught."""
+    if name not in LEARNERS:
+        raise BadInput(f"No learner called {name!r}. Known: {', '.join(LEARNERS)}.")
+    if task not in LEARNERS[name]:
+        known = ", ".join(LEARNERS[name])
+        raise BadInput(f"The learner {name!r} has no task {task!r}. It tells: {known}.")
+    where, given = LEARNERS[name][task]
+    module, _, kind = where.rpartition(".")
+    made = getattr(_imported(module), kind)(**(given | _seeded(name, seed) | settings))
+    if name == "ngboost":  # which takes no gaps
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+
+        return make_pipeline(SimpleImputer(keep_empty_features=True), made)
+    return made
+
+
+def has(name: str) -> bool:
+    """Can the learner of that name be used here?"""
+    try:
+        _imported(next(iter(LEARNERS[name].values()))[0].partition(".")[0])
+    except BadInput:
+        return False
+    return True
+
+
+def _imported(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f"The module {error.name} must be installed. It is not; "
+            "get it with: pip install 'recrawl[boost]'"
+        ) from error
+
+
+def _seeded(name: str, seed: int) -> dict[str, Any]:
+    if name == "ngboost":
+        _imported("ngboost")
+        return {"Dist": _imported("ngboost.distns").Poisson, "random_state": seed}
+    return {"random_state": seed}
+
+
+_TREES: Final[dict[str, Any]] = {"n_estimators": 400, "min_samples_leaf": 2, "n_jobs": -1}
+_HIST: Final[dict[str, Any]] = {
+    "learning_rate": 0.04,
+    "max_iter": 500,
+    "min_samples_leaf": 25,
+    "max_leaf_nodes": None,
+    "early_stopping": False,
+}
+_LIGHT: Final[dict[str, Any]] = {
+    "learning_rate": 0.04,
+    "n_estimators": 500,
+    "min_child_samples": 25,
+    "verbosity": -1,
+    "deterministic": True,
+    "force_row_wise": True,
+}
+_BALANCED: Final = {"class_weight": "balanced"}
+_HIST_IN: Final = "sklearn.ensemble.HistGradientBoosting"
+#: By name and task: the class, and what it is made with.
+LEARNERS: Final[Mapping[str, Mapping[str, tuple[str, dict[str, Any]]]]] = {
+    "extra-trees": {
+        "class": ("sklearn.ensemble.ExtraTreesClassifier", _TREES | _BALANCED),
+        "number": ("sklearn.ensemble.ExtraTreesRegressor", _TREES),
+    },
+    "hist-boost": {
+        "class": (_HIST_IN + "Classifier", _HIST | _BALANCED),
+        "number": (_HIST_IN + "Regressor", _HIST),
+        "count": (_HIST_IN + "Regressor", _HIST | {"loss": "poisson"}),
+    },
+    "lightgbm": {
+        "class": ("lightgbm.LGBMClassifier", _LIGHT | _BALANCED),
+        "number": ("lightgbm.LGBMRegressor", _LIGHT),
+        "count": ("lightgbm.LGBMRegressor", _LIGHT | {"objective": "poisson"}),
+    },
+    "ngboost": {"count": ("ngboost.NGBRegressor", {"n_estimators": 500, "verbose": False})},
+}
+
+
+def bounded(rows: int, leaf: int) -> int:
+    """Rows at a leaf, at least, so that a forest on so many rows fits in memory.
+
+    >>> bounded(5_000, 2), bounded(288_000, 2)
+    (2, 14)
+    """
+    return max(leaf, rows // ROWS_PER_LEAF)
+
+
+def tuned(
+    name: str,
+    task: str,
+    x: FloatArray,
+    y: FloatArray,
+    grid: Mapping[str, Sequence[Any]],
+    *,
+    seed: int = 0,
+    **settings: Any,
+) -> dict[str, Any]:
+    """The settings of a grid that do best in cross-validation on a development set."""
+    from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+
+    rarest = min(np.unique(y, return_counts=True)[1]) if task == "class" else len(y)
+    if rarest < 2:
+        raise BadInput("The development set must hold each class twice or more. It does not.")
+    split = StratifiedKFold if task == "class" else KFold
+    folds = split(min(FOLDS, int(rarest)), shuffle=True, random_state=seed)
+    search = GridSearchCV(
+        learner(name, task, seed=seed, **settings), dict(grid), scoring=SCORING[task], cv=folds
+    )
+    best: dict[str, Any] = search.fit(x, y).best_params_
+    return best
+
+
+def importance(
+    taught: Any, task: str, x: FloatArray, y: FloatArray, *, seed: int = 0
+) -> FloatArray:
+    """How much worse the learner does when a column is shuffled, column by column."""
+    from sklearn.inspection import permutation_importance
+
+    found = permutation_importance(
+        taught, x, y, scoring=SCORING[task], n_repeats=REPEATS, random_state=seed
+    )
+    mean: FloatArray = found.importances_mean
+    return mean
