@@ -59,7 +59,7 @@ class Columns:
     def urls(self, page_id: IntArray) -> Sequence[str]:
         return [str(i) for i in page_id]
 
-    def intervals(self, page_id: IntArray) -> Intervals:
+    def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         raise NotImplementedError
 
     def texts(self, page_id: IntArray) -> pa.Array:

@@ -101,7 +101,7 @@ class PageSource(Protocol):
     """Where columns too large to load every time come from."""
 
     def urls(self, page_id: IntArray) -> Sequence[str]: ...
-    def intervals(self, page_id: IntArray) -> Intervals: ...
+    def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals: ...
     def texts(self, page_id: IntArray) -> pa.Array: ...
     def outlinks(self, page_id: IntArray) -> Outlinks: ...
 
@@ -157,8 +157,9 @@ class Pages:
     def urls(self) -> Sequence[str]:
         return self.source.urls(self.page_id)
 
-    def intervals(self) -> Intervals:
-        return self.source.intervals(self.page_id)
+    def intervals(self, *, never_seen: bool = False) -> Intervals:
+        """What past visits showed; on request only links that no page had held count as new."""
+        return self.source.intervals(self.page_id, never_seen=never_seen)
 
     def texts(self) -> pa.Array:
         """What our copy of each page says (large_string); null where it was not kept."""

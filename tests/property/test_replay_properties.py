@@ -184,10 +184,14 @@ def test_links_of_a_replay_are_those_of_a_store_that_was_given_them(web, picks):
         with Store.open(Path(folder) / "s", create=True) as store:
             store.append(pa.concat_tables(shown))
             ours, theirs = history.pages().intervals(), store.pages().intervals()
+            never = history.pages().intervals(never_seen=True)
+            found = store.pages().intervals(never_seen=True)
             in_store = np.array([store.page_id(url) for url in trace.urls])
             every = np.arange(len(trace))
             assert history.texts(every).to_pylist() == store.texts(in_store).to_pylist()
             kept, known = history.outlinks(every), store.outlinks(in_store)
+        for name in ("new_internal", "new_external"):
+            np.testing.assert_allclose(getattr(never, name), getattr(found, name))
         assert (kept.start == known.start).all()
         pages = keys(trace.urls)
         for mine, yours in (kept.target, known.target), (known.target, kept.target):

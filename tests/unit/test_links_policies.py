@@ -11,8 +11,8 @@ from recrawl import registry
 from recrawl.checks import build_pages
 from recrawl.model import DAY, Intervals
 from recrawl.planner import plan
-from recrawl.policies import kin
 from recrawl.rates.past import owners, starts
+from recrawl.related import urls as kin
 
 NAN = float("nan")
 
@@ -26,7 +26,7 @@ class Named:
     def urls(self, page_id):
         return [self.names[page] for page in page_id]
 
-    def intervals(self, page_id):
+    def intervals(self, page_id, *, never_seen=False):
         assert (page_id == np.arange(len(self.names))).all()
         return self.past
 

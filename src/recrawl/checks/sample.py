@@ -49,7 +49,7 @@ class SampleSource:
     def urls(self, page_id: IntArray) -> Sequence[str]:
         return [f"https://example.org/{page}" for page in page_id.tolist()]
 
-    def intervals(self, page_id: IntArray) -> Intervals:
+    def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:  # noqa: ARG002
         first, counts = self.past.start[page_id], np.diff(self.past.start)[page_id]
         start = starts(counts)
         at = np.arange(start[-1]) + np.repeat(first - start[:-1], counts)

@@ -13,7 +13,7 @@ from recrawl.errors import BadInput
 from recrawl.history.append import Appended
 from recrawl.history.arrow import micros, values
 from recrawl.history.compare import has_content
-from recrawl.history.fold import NEVER, SAME, TIMES, UNKNOWN, State, fold, outcomes
+from recrawl.history.fold import NEVER, OK, SAME, TIMES, UNKNOWN, State, fold, outcomes
 from recrawl.model import VISITS, Intervals, Outlinks, Pages
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recrawl.protocols import Detector
 
 COUNTS = ("new_internal", "new_external", "links")
+NEVER_SEEN = ("never_seen_internal", "never_seen_external")
 
 
 class Copies(Protocol):
@@ -32,6 +33,15 @@ class Copies(Protocol):
 
     def link_counts(self, page: IntArray, since: FloatArray, until: FloatArray) -> FloatArray:
         """Of visits until a time, our copy being of an earlier one: a row for each of COUNTS."""
+
+    def targets(self) -> int:
+        """How many things are linked to in all."""
+
+    def unseen(self, page: IntArray, at: FloatArray, seen: BoolArray) -> FloatArray:
+        """Of visits how many internal and external links lead to targets not yet seen; marks them.
+
+        Two rows, NaN where links are not known.
+        """
 
     def texts(self, page: IntArray, at: FloatArray) -> pa.Array: ...
     def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
@@ -60,6 +70,7 @@ class MemoryHistory:
         self._row = {url: row for row, url in enumerate(self.names)}
         self._state = State.empty(len(self.names))
         self._copy = VISITS.empty_table().select(list(detector.needs)).take(_nulls(len(names)))
+        self._targets = np.zeros(copies.targets() if copies else 0, np.bool_)  # seen ones
         self._log: list[tuple[Column, ...]] = []
         self._known = np.ones(len(names), np.bool_) if known is None else known.copy()
         hosts = [urls.host(name) for name in self.names]
@@ -103,7 +114,7 @@ class MemoryHistory:
         differs[told] = SAME
         size = values(visits["bytes"].cast(pa.float64()), np.nan)
         took = values(visits["seconds"], np.nan)
-        counts = self._counted(row, at)
+        counts = self._counted(row, at, outcome == OK)
         shown = fold(self._state, row, at, outcome, differs, told, is_copy, size, took)
         source = np.arange(len(self.names))
         source[row[is_copy]] = len(self.names) + np.arange(len(copies))
@@ -113,12 +124,15 @@ class MemoryHistory:
         shows = (row, shown.days, shown.changed, at, modified, *counts)
         self._log.append(tuple(column[known] for column in shows))
 
-    def _counted(self, row: IntArray, at: NDArray[np.int64]) -> FloatArray:
-        """New internal, new external and all links of these visits, before they are recorded."""
+    def _counted(self, row: IntArray, at: NDArray[np.int64], came: BoolArray) -> FloatArray:
+        """COUNTS and NEVER_SEEN of these visits, before they are recorded."""
         if self.copies is None:
-            return np.full((3, len(row)), np.nan)
-        since = _seconds(self._state.last_visit[row])
-        return self.copies.link_counts(row, since, _seconds(at))
+            return np.full((5, len(row)), np.nan)
+        since, until = _seconds(self._state.last_visit[row]), _seconds(at)
+        counts = self.copies.link_counts(row, since, until)
+        unseen = np.full((2, len(row)), np.nan)
+        unseen[:, came] = self.copies.unseen(row[came], until[came], self._targets)
+        return np.vstack([counts, unseen])
 
     def pages(self) -> Pages:
         columns = self._state.columns()
@@ -135,9 +149,9 @@ class MemoryHistory:
     def urls(self, page_id: IntArray) -> Sequence[str]:
         return [self.names[row] for row in page_id]
 
-    def intervals(self, page_id: IntArray) -> Intervals:
+    def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         if not self._log:
-            self._log.append(tuple(np.empty(0, np.int64) for _ in range(8)))
+            self._log.append(tuple(np.empty(0, np.int64) for _ in range(10)))
         row, days, changed, at, modified, *counts = (
             np.concatenate(part) for part in zip(*self._log, strict=True)
         )
@@ -146,13 +160,18 @@ class MemoryHistory:
         place = place[row]
         order = np.lexsort((at, place))
         order = order[place[order] >= 0]
+        if never_seen:
+            counts[:2] = counts[3:]
         return Intervals(
             start=np.searchsorted(place[order], np.arange(len(page_id) + 1)),
             days=days[order].astype(np.float64),
             changed=changed[order].astype(np.bool_),
             at=_seconds(at[order]),
             modified=_seconds(modified[order]),
-            **{name: c[order].astype(np.float64) for name, c in zip(COUNTS, counts, strict=True)},
+            **{
+                name: c[order].astype(np.float64)
+                for name, c in zip(COUNTS, counts[:3], strict=True)
+            },
         )
 
     def texts(self, page_id: IntArray) -> pa.Array:

@@ -145,10 +145,10 @@ class Store:
             found = connection.execute("SELECT page_id FROM pages WHERE url = ?", [url]).fetchall()
         return int(found[0][0]) if found else None
 
-    def intervals(self, page_id: IntArray) -> Intervals:
+    def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         with self._connect() as connection:
             wanted = _asked(page_id)  # noqa: F841
-            found = connection.execute(_INTERVALS).fetchnumpy()
+            found = connection.execute(_NEVER_SEEN if never_seen else _INTERVALS).fetchnumpy()
         start = np.searchsorted(found["row"], np.arange(len(page_id) + 1))
         return Intervals(
             start=start.astype(np.int64),
@@ -283,6 +283,23 @@ SELECT row, days, changed, epoch_us(visits.at) / 1e6 AS "at",
 FROM visits JOIN wanted USING (page_id) JOIN pages USING (page_id)
 WHERE days IS NOT NULL ORDER BY row, visits.at
 """
+_NEVER_SEEN = f"""
+WITH intervals AS ({_INTERVALS}),
+first AS (
+    SELECT DISTINCT ON (target) page_id, internal, first_seen FROM links
+    ORDER BY target, first_seen, page_id
+),
+shown AS (
+    SELECT row, epoch_us(first_seen) / 1e6 AS "at",
+           count(*) FILTER (internal) AS inside, count(*) FILTER (NOT internal) AS outside
+    FROM first JOIN wanted USING (page_id)
+    GROUP BY row, first_seen
+)
+SELECT * REPLACE (
+    if(isnan(new_internal), new_internal, coalesce(inside, 0)) AS new_internal,
+    if(isnan(new_external), new_external, coalesce(outside, 0)) AS new_external)
+FROM intervals LEFT JOIN shown USING (row, "at") ORDER BY row, "at"
+"""  # noqa: S608
 _TEXTS = """
 SELECT text FROM wanted LEFT JOIN contents USING (page_id) ORDER BY row
 """

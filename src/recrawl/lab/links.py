@@ -60,17 +60,25 @@ class Links:
 
     def mark(self, versions: IntArray, seen: BoolArray) -> int:
         """Mark the targets of some versions as seen; how many of them had not been?"""
-        return int(_mark(self.start, self.target, versions, seen))
+        return int(np.sum(self.unseen(versions, seen)))
+
+    def unseen(self, versions: IntArray, seen: BoolArray) -> tuple[IntArray, IntArray]:
+        """Mark the targets of versions as seen; how many internal, external ones had not been?"""
+        internal, external = np.zeros((2, len(versions)), np.int64)
+        _mark(self.start, self.target, self.internal, versions, seen, internal, external)
+        return internal, external
 
 
 @njit(cache=True)
-def _mark(start, target, versions, seen):  # type: ignore[no-untyped-def]
-    unseen = 0
-    for version in versions:
+def _mark(start, target, inside, versions, seen, internal, external):  # type: ignore[no-untyped-def]
+    for i, version in enumerate(versions):
         for at in range(start[version], start[version + 1]):
-            unseen += not seen[target[at]]
-            seen[target[at]] = True
-    return unseen
+            if not seen[target[at]]:
+                seen[target[at]] = True
+                if inside[at]:
+                    internal[i] += 1
+                else:
+                    external[i] += 1
 
 
 @njit(cache=True)

@@ -95,6 +95,17 @@ class Trace:
         counts[:, after < 0] = np.nan
         return counts
 
+    def targets(self) -> int:
+        return len(self.links.page)
+
+    def unseen(self, page: IntArray, at: FloatArray, seen: BoolArray) -> FloatArray:
+        """Internal and external links of visits to targets not yet marked as seen; marks them."""
+        version = self.live(page, at)
+        counts = np.array(self.links.unseen(version[version >= 0], seen), np.float64)
+        found = np.full((2, len(page)), np.nan)
+        found[:, version >= 0] = counts
+        return found
+
     def texts(self, page: IntArray, at: FloatArray) -> pa.Array:
         """What each of these pages said at a time of its own; null where that is not known."""
         if self.file is None:

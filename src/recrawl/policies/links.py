@@ -2,54 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.model import DAY
-from recrawl.policies import kin
+from recrawl.features.shown import shown
+from recrawl.forecast.links_boosted import BoostedLinks
+from recrawl.forecast.links_due import DueLinks
 from recrawl.policies.unlearned import Unlearned
-from recrawl.rates.past import owners, past
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
-
-MANY = 1e12  #: links: more than any page has
-SAME_VISIT = 0.5  #: seconds: two times nearer than this are one
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What compared visits showed in links: a row a visit, pages and times ascending."""
-
-    page: IntArray  #: row of the page
-    at: FloatArray
-    days: FloatArray  #: since the copy before
-    new: FloatArray  #: links that it had not
-    any: FloatArray  #: 1 if there were any
-    links: FloatArray  #: by page: how many its last visit showed; MANY unknown
-    pages: int
-
-    def over_page(self, column: FloatArray) -> FloatArray:
-        """The sum of a column over the visits to each page."""
-        sums: FloatArray = np.bincount(self.page, column, minlength=self.pages)  # type: ignore[assignment]
-        return sums
-
-
-def seen(pages: Pages) -> Seen:
-    """The visits of which links are known."""
-    found = past(pages)
-    page, new = owners(found.start), found.new_internal + found.new_external
-    links = np.full(len(pages), MANY)
-    counted = np.isfinite(found.links)
-    links[page[counted]] = found.links[counted]  # oldest first, so the newest stays
-    known = np.isfinite(new)
-    new = new[known]
-    event = (new > 0).astype(np.float64)
-    return Seen(page[known], found.at[known], found.days[known], new, event, links, len(pages))
+    from recrawl.model import FloatArray, Pages, Time
+    from recrawl.protocols import History
 
 
 class LinksMean(Unlearned):
@@ -58,7 +23,7 @@ class LinksMean(Unlearned):
     name: ClassVar[str] = "links-mean"
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        past = seen(pages)
+        past = shown(pages)
         days = past.over_page(past.days)
         daily = np.divide(past.over_page(past.new), days, out=np.zeros(len(pages)), where=days > 0)
         return daily * pages.days_since_visit(now)
@@ -70,148 +35,36 @@ class LinksLast(Unlearned):
     name: ClassVar[str] = "links-last"
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        past = seen(pages)
+        past = shown(pages)
         daily = np.zeros(len(pages))
         took = past.days > 0
         daily[past.page[took]] = past.new[took] / past.days[took]  # the newest stays
         return daily * pages.days_since_visit(now)
 
 
-class Links(Unlearned):
-    """The new links expected now: those due by the page's own past, and those its kin showed.
+class Links:
+    """New links expected now, of those due by a closed form and those learned from visits.
 
-    How often there are any and how many then are estimated apart, each shrunk towards the pages
-    whose URLs begin alike. Visits to the nearest of these, its kin, also speak of the page: what
-    they showed since our visit it shows with a probability learned from such cases, and where they
-    showed nothing less is due. A page shows no more links than it has. Never 0 but for a page
-    visited just now.
+    The geometric mean of the two, which seldom err together; the closed form alone while too few
+    visits have shown new links, and where the extra `boost` is not installed. `never_seen` counts
+    only links that no page had held.
     """
 
     name: ClassVar[str] = "links"
-    kin_: tuple[KeyArray, list[IntArray], IntArray] | None = None  #: pages, groups, nearest group
+    due_: DueLinks | None = None
+    boosted_: BoostedLinks | None = None
+
+    def __init__(self, *, never_seen: bool = False, seed: int = 0) -> None:
+        self.never_seen = never_seen
+        self.seed = seed
+
+    def learn(self, history: History, now: Time) -> None:
+        if find_spec("lightgbm"):
+            self.boosted_ = self.boosted_ or BoostedLinks(self.seed, self.never_seen)
+            self.boosted_.learn(history.pages(), now)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        if not len(pages):
-            return np.zeros(0)
-        past, (levels, nearest) = seen(pages), self._groups(pages)
-        rate, size = _rate(past, levels), _size(past, levels)
-        mates = Kin.of(past, nearest, rate)
-        since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit)
-        days = pages.days_since_visit(now)
-        shown = mates.share * mates.shown_since(since)
-        quiet = days - np.minimum(mates.days_since_visit(pages.last_visit, now), days)
-
-        def expected(quiet: FloatArray) -> FloatArray:
-            links = rate * size * (days - mates.share * quiet) + shown
-            limit = np.maximum(past.links, 1.0)
-            return -limit * np.expm1(-links / limit)
-
-        alone = expected(quiet)
-        first = mates.first(alone, pages.key)
-        return np.where(first, alone, expected(days))  # others: as if the first were visited now
-
-    def _groups(self, pages: Pages) -> tuple[list[IntArray], IntArray]:
-        """Groups of pages and the nearest kin; kept, because URLs take long to take apart."""
-        if self.kin_ is None or not np.array_equal(self.kin_[0], pages.key):
-            levels = kin.groups(pages.urls())
-            self.kin_ = (pages.key, levels, kin.nearest(levels))
-        return self.kin_[1:]
-
-
-def _rate(past: Seen, levels: Sequence[IntArray]) -> FloatArray:
-    """Visits with new links a day: a gamma mean.
-
-    The prior is worth one mean time between such visits, at every level: strong where new links are
-    rare, weak where they are daily. A group counts as one page, the mean of the others in it:
-    pages of a group change together, so a thousand of them tell little more.
-    """
-    events, days = past.over_page(past.any), past.over_page(past.days)
-    overall = (events.sum() + 0.5) / (days.sum() + 0.5)
-    return _shrunk(events, days, 1.0 / overall, overall, levels)
-
-
-def _size(past: Seen, levels: Sequence[IntArray]) -> FloatArray:
-    """New links of a visit that shows any: a geometric mean, the prior worth one such visit."""
-    logs, events = past.over_page(np.log(np.maximum(past.new, 1.0))), past.over_page(past.any)
-    overall = float(logs.sum() / max(events.sum(), 1.0))
-    return np.exp(_shrunk(logs, events, 1.0, overall, levels))
-
-
-def _shrunk(
-    count: FloatArray, of: FloatArray, weight: float, overall: float, levels: Sequence[IntArray]
-) -> FloatArray:
-    """The mean count / of by page, shrunk towards its groups' from the smallest to the largest."""
-    mean = np.full(len(count), overall)
-    for group in levels:
-        others = np.maximum(np.bincount(group)[group] - 1.0, 1.0)
-        counted = (np.bincount(group, count)[group] - count) / others
-        among = (np.bincount(group, of)[group] - of) / others
-        mean = np.maximum(counted + weight * mean, 0.0) / (among + weight)
-    return (count + weight * mean) / (of + weight)
-
-
-@dataclass(frozen=True)
-class Kin:
-    """What the visits to a page's kin say of it."""
-
-    group: IntArray  #: of each page
-    share: FloatArray  #: by page: part of the new links of its kin that it shows too
-    times: FloatArray  #: of visits with new links, each time once
-    key: IntArray  #: of visits with new links, ascending: group, then place in times
-    new: FloatArray  #: of these visits
-
-    @staticmethod
-    def of(past: Seen, group: IntArray, rate: FloatArray) -> Kin:
-        """Learn what new links of kin are worth, from the visits after which they were known.
-
-        Small groups are nearer kin than large ones, so each doubling of the size has a share of
-        its own: of the visits whose kin showed new links in the same interval, those that showed
-        some as well, beyond what was to be expected.
-        """
-        event = past.any > 0
-        times = np.unique(past.at[event])
-        key = _key(group[past.page[event]], past.at[event], times)
-        order = np.argsort(key, kind="stable")
-        kin = Kin(group, np.zeros(past.pages), times, key[order], past.new[event][order])
-        begun, there = (
-            kin.before(past.at - past.days * DAY, past.page),
-            kin.before(past.at, past.page),
-        )
-        told = (there - begun - event) > 0
-        kind = np.log2(np.bincount(group)[group]).astype(np.int64)
-        of_visit = kind[past.page[told]]
-        surprise = past.any[told] + np.expm1(-rate[past.page[told]] * past.days[told])
-        most = kind.max() + 1
-        excess = np.maximum(np.bincount(of_visit, surprise, minlength=most), 0.0)
-        share = excess / (np.bincount(of_visit, minlength=most) + 1.0)
-        return Kin(group, share[kind], times, kin.key, kin.new)
-
-    def before(self, at: FloatArray, page: IntArray) -> IntArray:
-        """How many visits with new links there are up to a time, in groups up to that of a page."""
-        return np.searchsorted(
-            self.key, _key(self.group[page], at + SAME_VISIT, self.times), "right"
-        )
-
-    def shown_since(self, at: FloatArray) -> FloatArray:
-        """New links of the last visit to kin that showed any after a time; 0 where none did."""
-        every = np.arange(len(self.group))
-        begun, there = self.before(at, every), self.before(np.full(len(at), np.inf), every)
-        return np.where(there > begun, np.append(self.new, 0.0)[there - 1], 0.0)
-
-    def days_since_visit(self, last: FloatArray, now: Time) -> FloatArray:
-        """Since the last visit to the page or any of its kin; inf where there was none."""
-        latest = np.full(self.group.max() + 1, -np.inf)
-        np.maximum.at(latest, self.group, np.nan_to_num(last, nan=-np.inf))
-        return np.maximum(now - latest[self.group], 0.0) / DAY
-
-    def first(self, score: FloatArray, key: KeyArray) -> BoolArray:
-        """Which page is the best of its kin?"""
-        order = np.lexsort((key, -score, self.group))
-        best = np.zeros(len(order), np.bool_)
-        best[order[np.diff(self.group[order], prepend=-1) != 0]] = True
-        return best
-
-
-def _key(group: IntArray, at: FloatArray, times: FloatArray) -> IntArray:
-    """One number that sorts by group, then by place in times."""
-    return group * (len(times) + 1) + np.searchsorted(times, at, "right")
+        self.due_ = self.due_ or DueLinks(self.never_seen)
+        due = self.due_.expected(pages, now)
+        learned = self.boosted_.expected(pages, now) if self.boosted_ else None
+        return due if learned is None else np.sqrt(due * learned)

@@ -69,7 +69,10 @@ INDICES: Final[dict[str, Callable[[FloatArray, FloatArray], FloatArray]]] = {
 
 
 #: By objective, the policy that pursues it.
-PURSUED: Final = {name: name for name in INDICES} | {"new-links": "links"}
+PURSUED: Final = {name: name for name in INDICES} | {
+    "new-links": "links",
+    "never-seen-links": "links:never_seen=true",
+}
 
 
 class Objective(Unlearned):

@@ -35,9 +35,9 @@ def total(start: IntArray, values: FloatArray) -> FloatArray:
     return sums
 
 
-def past(pages: Pages) -> Intervals:
+def past(pages: Pages, *, never_seen: bool = False) -> Intervals:
     """The intervals that the columns speak of; a visit recorded after them is left out."""
-    found = pages.intervals()
+    found = pages.intervals(never_seen=never_seen)
     if np.array_equal(np.diff(found.start), pages.n_compared):
         return found
     row = owners(found.start)
