@@ -7,6 +7,7 @@ times over. Every step is kept in a file of its own, so that work cut off goes o
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -61,32 +62,36 @@ def dang(
     folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, Result] = {}
     total = len(kinds) * (2 + 3 * REPETITIONS)
-    for name, step in _steps(experiment, kinds, done):
-        if progress:
-            progress(len(done), total, name)
-        file = folder / f"{mark}-{name}.json"
-        if not file.exists():
-            unfinished = file.with_suffix(".part")
-            unfinished.write_text(json.dumps(step()))
-            unfinished.replace(file)
-        done[name] = json.loads(file.read_text())
+
+    def all_of(kind: str) -> None:
+        for name, step in _steps(experiment, kind, done):
+            if progress:
+                progress(len(done), total, name)
+            file = folder / f"{mark}-{name}.json"
+            if not file.exists():
+                unfinished = file.with_suffix(".part")
+                unfinished.write_text(json.dumps(step()))
+                unfinished.replace(file)
+            done[name] = json.loads(file.read_text())
+
+    with ThreadPoolExecutor(len(kinds)) as pool:  # learners work outside Python
+        list(pool.map(all_of, kinds))
     if progress:
         progress(total, total, "")
-    return done
+    return {name: done[name] for name in sorted(done)}
 
 
 def _steps(
-    experiment: Experiment, kinds: list[str], done: dict[str, Result]
+    experiment: Experiment, kind: str, done: dict[str, Result]
 ) -> Iterator[tuple[str, Callable[[], Result]]]:
     """Each step by name. What tuning found is in `done` by the time the next is asked for."""
-    for kind in kinds:
-        yield f"{kind}-tune", partial(experiment.tune, kind)
-        leaf = done[f"{kind}-tune"]["leaf"]
-        for seed in range(REPETITIONS):
-            yield f"{kind}-rates-{seed}", partial(experiment.rates, kind, seed)
-            yield f"{kind}-presence-{seed}", partial(experiment.presence, kind, seed, leaf)
-            yield f"{kind}-rankings-{seed}", partial(experiment.rankings, kind, seed, leaf)
-        yield f"{kind}-importances", partial(experiment.importances, kind, leaf)
+    yield f"{kind}-tune", partial(experiment.tune, kind)
+    leaf = done[f"{kind}-tune"]["leaf"]
+    for seed in range(REPETITIONS):
+        yield f"{kind}-rates-{seed}", partial(experiment.rates, kind, seed)
+        yield f"{kind}-presence-{seed}", partial(experiment.presence, kind, seed, leaf)
+        yield f"{kind}-rankings-{seed}", partial(experiment.rankings, kind, seed, leaf)
+    yield f"{kind}-importances", partial(experiment.importances, kind, leaf)
 
 
 def _mark(study: Study, history: int) -> str:
