@@ -18,8 +18,7 @@ from recrawl.model import Neighbours
 from recrawl.rates.past import owners, past, starts
 
 if TYPE_CHECKING:
-    from recrawl.features.feature import Feature
-    from recrawl.model import FloatArray, IntArray, Pages, Time
+    from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Time
 
 OWN = [feature for feature in lbla("any") if feature.family == "DP"]
 RELATED = [feature for feature in lbla("any") if feature.family == "DN"]
@@ -82,6 +81,7 @@ class LinkRates:
 
     seed: int = 0
     model_: Any = None
+    used_: BoolArray | None = None  #: features of which anything was known
 
     def fit(self, shown: Shown, near: Neighbours) -> LinkRates:
         """Learn from visits, each with what was known before it."""
@@ -89,22 +89,25 @@ class LinkRates:
         if (shown.new > 0).sum() >= EVENTS:
             name = "lightgbm" if has("lightgbm") else "hist-boost"
             model = learner(name, "count", seed=self.seed, **_FAST[name])
-            x, kept = examples(shown, near)
-            daily = shown.new[kept] / shown.days[kept]
-            self.model_ = model.fit(x, daily, sample_weight=shown.days[kept])
+            x = examples(shown, near)
+            self.used_ = np.isfinite(x).sum(axis=0) > 0
+            if x[:, self.used_].size:
+                daily = shown.new / shown.days
+                self.model_ = model.fit(x[:, self.used_], daily, sample_weight=shown.days)
         return self
 
     def predict(self, shown: Shown, near: Neighbours) -> FloatArray:
         """Of each page; finite and above 0."""
         look = shown.look(near)
-        if self.model_ is not None:
-            daily: FloatArray = self.model_.predict(_row(look, OWN, RELATED))
-            return daily
-        return _closed(shown, look)
+        if self.model_ is None:
+            return _closed(shown, look)
+        x = _joined(table(look, OWN), table(look, RELATED))
+        daily: FloatArray = self.model_.predict(x[:, self.used_])
+        return daily
 
 
-def examples(shown: Shown, near: Neighbours) -> tuple[FloatArray, IntArray]:
-    """A row for each visit that a look around was made before: features, and which visit.
+def examples(shown: Shown, near: Neighbours) -> FloatArray:
+    """What was known before each visit: a row each, of features.
 
     The page's own past is that up to the visit; related pages are looked at a few times only, each
     look serving the visits from then to the next.
@@ -116,11 +119,14 @@ def examples(shown: Shown, near: Neighbours) -> tuple[FloatArray, IntArray]:
     for number, moment in enumerate(moments):
         mine = which == number
         related[mine] = table(shown.look(near, before=moment), RELATED)[page[mine]]
-    return np.hstack([own, related]), np.flatnonzero(which >= 0)
+    return _joined(own, related)
 
 
-def _row(look: Look, *families: list[Feature]) -> FloatArray:
-    return np.hstack([table(look, features) for features in families])
+def _joined(own: FloatArray, related: FloatArray) -> FloatArray:
+    """All features of a row; for the mean of a page never compared stands that of related ones."""
+    mean = len(OWN) - 1
+    own[:, mean] = np.where(np.isnan(own[:, mean]), related[:, mean], own[:, mean])
+    return np.hstack([own, related])
 
 
 def _closed(shown: Shown, look: Look) -> FloatArray:
@@ -129,7 +135,6 @@ def _closed(shown: Shown, look: Look) -> FloatArray:
     page = owners(shown.start)
     pages = len(shown.start) - 1
     new, days = (np.bincount(page, c, minlength=pages) for c in (shown.new, shown.days))
-    mean = [feature for feature in RELATED if feature.name == "related_mean_new_links"]
-    around = np.nan_to_num(table(look, mean)[:, 0], nan=overall)
+    around = np.nan_to_num(table(look, [RELATED[len(OWN) - 1]])[:, 0], nan=overall)
     daily: FloatArray = (new + PRIOR * (0.9 * around + 0.1 * overall)) / (days + PRIOR)
     return daily
