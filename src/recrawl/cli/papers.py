@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from recrawl.cli.common import bar, say
+from recrawl import units
+from recrawl.cli.common import bar, say, span
 from recrawl.cli.evolve import Preset
+
+Mode = StrEnum("Mode", ["strict", "paper"])
 
 paper = typer.Typer(help="Run the experiments of papers again.", no_args_is_help=True)
 
@@ -45,6 +49,46 @@ def santos(
             progress=told,
         )
     text = tables(found)
+    say(text)
+    if report:
+        report.write_text(text, encoding="utf-8")
+
+
+@paper.command()
+def dang(
+    trace: Annotated[Path, typer.Argument(help="A trace with texts and links.")],
+    history: Annotated[int, typer.Option(min=0, max=8, help="Intervals looked back at.")] = 8,
+    mode: Annotated[
+        Mode, typer.Option(help="strict, or paper: what is to be told leaks as it did there.")
+    ] = Mode.strict,
+    every: Annotated[str, typer.Option(help="Time between crawls.")] = "7d",
+    window: Annotated[str | None, typer.Option(help="A..B, instead of the trace's own.")] = None,
+    trusted: Annotated[
+        Path | None, typer.Option(help="URLs that TrustRank begins at, one a line.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
+    ] = Path("dang"),
+    report: Annotated[Path | None, typer.Option(help="Write the tables here: Markdown.")] = None,
+) -> None:
+    """Look back, look around (Dang et al. 2021): its tables and figures, on a trace."""
+    from recrawl.lab.papers.dang import dang as run
+    from recrawl.lab.papers.dang_data import study
+    from recrawl.lab.papers.dang_tables import curves, tables
+    from recrawl.lab.traces import open_trace
+
+    with bar("learning") as told:
+        data = study(
+            open_trace(trace, window=span(window)),
+            every=units.duration(every),
+            history=history,
+            strict=mode is Mode.strict,
+            trusted=trusted.read_text("utf-8").split() if trusted else None,
+        )
+        found = run(data, folder, history=history, progress=told)
+    for kind, drawn in curves(found).items():
+        (folder / f"figure-15-{kind}.svg").write_text(drawn, encoding="utf-8")
+    text = tables(data, found)
     say(text)
     if report:
         report.write_text(text, encoding="utf-8")

@@ -60,7 +60,8 @@ def dn(history: int = HISTORY) -> list[Feature]:
 def lbla(links: str, history: int = HISTORY) -> list[Feature]:
     """Look back, look around: the new links of the page and of related pages, and no more."""
     count = COUNTS[links]
-    own = [*(lag(count, back) for back in _backs(history)), average(count, history)]
+    own = [lag(count, back) for back in _backs(history)]
+    own += [average(count, history)] if history else []
     return [*own, *map(around, own), around(change_rate(count))]
 
 

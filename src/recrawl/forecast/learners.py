@@ -17,7 +17,7 @@ from recrawl.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from recrawl.model import FloatArray
+    from recrawl.model import BoolArray, FloatArray
 
 TASKS: Final = ("class", "number", "count")
 SCORING: Final = {
@@ -41,12 +41,27 @@ def learner(name: str, task: str, *, seed: int = 0, **settings: Any) -> Any:
     where, given = LEARNERS[name][task]
     module, _, kind = where.rpartition(".")
     made = getattr(_imported(module), kind)(**(given | _seeded(name, seed) | settings))
-    if name == "ngboost":  # which takes no gaps
-        from sklearn.impute import SimpleImputer
-        from sklearn.pipeline import make_pipeline
+    return Filled(made) if name == "ngboost" else made
 
-        return make_pipeline(SimpleImputer(keep_empty_features=True), made)
-    return made
+
+class Filled:
+    """A learner that takes no gaps: they are filled with the means of the columns."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+
+    def fit(self, x: FloatArray, y: FloatArray) -> Filled:
+        known = np.isfinite(x)
+        self.mean_ = np.where(known, x, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        self.learner.fit(self._filled(x), y)
+        return self
+
+    def predict(self, x: FloatArray) -> FloatArray:
+        said: FloatArray = self.learner.predict(self._filled(x))
+        return said
+
+    def _filled(self, x: FloatArray) -> FloatArray:
+        return np.where(np.isfinite(x), x, self.mean_)
 
 
 def has(name: str) -> bool:
@@ -109,7 +124,12 @@ LEARNERS: Final[Mapping[str, Mapping[str, tuple[str, dict[str, Any]]]]] = {
         "number": ("lightgbm.LGBMRegressor", _LIGHT),
         "count": ("lightgbm.LGBMRegressor", _LIGHT | {"objective": "poisson"}),
     },
-    "ngboost": {"count": ("ngboost.NGBRegressor", {"n_estimators": 500, "verbose": False})},
+    "ngboost": {
+        "count": (
+            "ngboost.NGBRegressor",
+            {"n_estimators": 500, "col_sample": 0.3, "verbose": False},  # else it takes minutes
+        )
+    },
 }
 
 
@@ -126,7 +146,7 @@ def tuned(
     name: str,
     task: str,
     x: FloatArray,
-    y: FloatArray,
+    y: FloatArray | BoolArray,
     grid: Mapping[str, Sequence[Any]],
     *,
     seed: int = 0,
@@ -148,11 +168,13 @@ def tuned(
 
 
 def importance(
-    taught: Any, task: str, x: FloatArray, y: FloatArray, *, seed: int = 0
+    taught: Any, task: str, x: FloatArray, y: FloatArray | BoolArray, *, seed: int = 0
 ) -> FloatArray:
     """How much worse the learner does when a column is shuffled, column by column."""
     from sklearn.inspection import permutation_importance
 
+    if hasattr(taught, "n_jobs"):
+        taught.n_jobs = 1  # asked hundreds of times for little: sharing that out takes longer
     found = permutation_importance(
         taught, x, y, scoring=SCORING[task], n_repeats=REPEATS, random_state=seed
     )

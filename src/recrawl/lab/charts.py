@@ -119,6 +119,18 @@ def frontier(
         return _svg(figure, name)
 
 
+def by_share(lines: Mapping[str, Sequence[float]], ink: Mapping[str, Ink], *, name: str) -> str:
+    """One line a ranking, over the share of the pages that it is asked for, from none to all."""
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        for ranking, values in lines.items():
+            _line(axes, np.linspace(0, 1, len(values)), values, ink[ranking], label=ranking)
+        axes.set_xlabel("share of the pages")
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol="\N{NO-BREAK SPACE}%"))
+        figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)
+        return _svg(figure, name)
+
+
 def reliability(truth: Mapping[str, Calibration], ink: Mapping[str, Ink], *, name: str) -> str:
     """One line a policy: what was seen, by what was said; on the diagonal it was true."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):

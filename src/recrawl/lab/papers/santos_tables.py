@@ -54,7 +54,8 @@ def tables(found: Found) -> str:
     return "\n".join("\n".join(section(found)) + "\n" for section in sections)
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """The lines of a table."""
     names = list(head)
     yield f"| {' | '.join(names)} |"
     yield "|---" * len(names) + "|"
@@ -73,7 +74,7 @@ def _best(found: Found) -> Iterator[str]:
         cells = [f"{a} / {b}" for a, b in zip(theirs, ours, strict=True)]
         rows.append([str(fold + 1), *cells, f"`{write(best.expression)}`"])
     head = ("fold", "train, thesis / ours", "validation", "test", "our function")
-    yield from _table(head, rows)
+    yield from markdown(head, rows)
 
 
 def _averages(found: Found) -> Iterator[str]:
@@ -85,7 +86,7 @@ def _averages(found: Found) -> Iterator[str]:
         rows.append([name, theirs, *(f"{r:.4f}" for r in ratios), f"{ratios.mean():.4f}"])
     count = len(found.by_fold["Rand"])
     head = ("method", "thesis", *(f"fold {i + 1}" for i in range(count)), "ours")
-    yield from _table(head, rows)
+    yield from markdown(head, rows)
 
 
 def _times(found: Found) -> Iterator[str]:
@@ -96,7 +97,7 @@ def _times(found: Found) -> Iterator[str]:
         runs = [ran for ran in found.runs if ran.seed == seed]
         rows.append([str(seed), *_time_cells(seed, runs)])
     head = ("seed", "breeding, thesis / ours", "validation", "simulations", "thesis : ours")
-    yield from _table(head, rows)
+    yield from markdown(head, rows)
 
 
 def _time_cells(seed: int, runs: list[Ran]) -> Iterator[str]:
@@ -117,7 +118,7 @@ def _days(found: Found) -> Iterator[str]:
         [name, *(f"{values[:, day - 1].mean():.3f}" for day in days)]
         for name, values in found.daily.items()
     ]
-    yield from _table(("day", *map(str, days)), rows)
+    yield from markdown(("day", *map(str, days)), rows)
 
 
 def _tests(found: Found) -> Iterator[str]:
@@ -137,7 +138,7 @@ def _tests(found: Found) -> Iterator[str]:
         rows.append([name, theirs, str(better), str(worse), gap, f"{p:.2g}"])
     days = ours.shape[1]
     head = ("method", "better, thesis", f"better of {days} days", "worse", "mean difference", "p")
-    yield from _table(head, rows)
+    yield from markdown(head, rows)
 
 
 def _day_counts(ours: FloatArray, theirs: FloatArray) -> tuple[int, int]:
