@@ -9,14 +9,14 @@ import numpy as np
 
 from recrawl.forecast.outlinks import LinkRates, Shown
 from recrawl.model import DAY, Neighbours
-from recrawl.policies import kin
 from recrawl.related.nearest import nearest
+from recrawl.related.urls import alongside
 from recrawl.related.vectors import Vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
+    from recrawl.model import BoolArray, FloatArray, KeyArray, Pages, Time
     from recrawl.protocols import History
 
 NEAR = 30  #: related pages of each
@@ -110,20 +110,6 @@ def _near(pages: Pages, vectors: NDArray[np.float32]) -> Neighbours:
     alone: BoolArray = by_text.weight.sum(axis=1) == 0.0
     if not alone.any():
         return by_text
-    beside = _beside(kin.nearest(kin.groups(pages.urls())))
-    row = np.where(alone[:, None], beside, by_text.row)
-    weight = np.where(alone[:, None], (beside >= 0).astype(np.float64), by_text.weight)
-    return Neighbours(row, weight)
-
-
-def _beside(group: IntArray) -> IntArray:
-    """Up to NEAR other pages of each page's group."""
-    order = np.argsort(group, kind="stable")
-    size = np.bincount(group)
-    first = np.concatenate([[0], np.cumsum(size)[:-1]])[group[order]]
-    many, step = size[group[order]][:, None], np.arange(1, NEAR + 1)
-    inside = np.arange(len(group)) - first
-    member = first[:, None] + (inside[:, None] + step) % many
-    found = np.empty((len(group), NEAR), np.int64)
-    found[order] = np.where(step < many, order[member], -1)
-    return found
+    beside = alongside(pages.urls(), NEAR)
+    row = np.where(alone[:, None], beside.row, by_text.row)
+    return Neighbours(row, np.where(alone[:, None], beside.weight, by_text.weight))
