@@ -14,7 +14,7 @@ from recrawl.forecast import outlinks
 from recrawl.forecast.outlinks import OWN, RELATED, LinkRates, Shown, examples
 from recrawl.lab.rankings import spearman
 from recrawl.model import DAY, Intervals, Neighbours
-from recrawl.policies.lbla import NEAR, Lbla, _beside
+from recrawl.policies.lbla import Lbla
 from recrawl.rates.past import starts
 
 TOPICS = [
@@ -144,11 +144,3 @@ def test_without_lightgbm_scikit_learn_serves(monkeypatch):
     assert type(rates.model_).__name__ == "HistGradientBoostingRegressor"
     truth = np.array([5.0, 0.5, 0.0])[np.arange(60) % 3]
     assert spearman(truth, rates.predict(shown, nobody)) > 0.9
-
-
-def test_pages_beside():
-    group = np.array([4, 1, 4, 1, 4, 0])
-    found = _beside(group)
-    assert found.shape == (6, NEAR)
-    members = [sorted(row[row >= 0].tolist()) for row in found]
-    assert members == [[2, 4], [3], [0, 4], [1], [0, 2], []]

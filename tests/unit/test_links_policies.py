@@ -131,6 +131,15 @@ def test_groups_are_hosts_then_directories():
     assert len(set(nearest.tolist())) == 3
 
 
+def test_pages_alongside_share_most_of_the_url():
+    urls = ["https://h/a/1", "https://i/", "https://h/a-b/1", "https://h/a/2", "https://h/b/c/d"]
+    found = kin.alongside(urls, 2)
+    near = [[r for r in row if r >= 0] for row in found.row.tolist()]
+    assert near == [[3, 2], [], [3, 0], [0, 2], [2, 3]]
+    assert (found.weight == (found.row >= 0)).all()
+    assert kin.alongside([], 2).row.shape == (0, 2)
+
+
 def test_the_page_with_new_links_comes_before_the_page_with_new_words(store, visits):
     hub, news, still = (f"https://{host}.example/" for host in ("hub", "news", "still"))
     for day in range(4):
