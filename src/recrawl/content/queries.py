@@ -98,7 +98,7 @@ def workload(text: list[str], frequency: FloatArray) -> Workload:
     mark = _marks(query, vocabulary[number], len(text))
     asked = np.flatnonzero(held)
     _, first, same = np.unique(mark[asked], return_index=True, return_inverse=True)
-    share = np.bincount(same, frequency[asked], minlength=len(first))
+    share = np.bincount(same, frequency[asked], minlength=len(first)).astype(np.float64)
     kept = asked[first]
     begin = np.concatenate([[0], np.cumsum(held)])
     every = Workload(

@@ -68,8 +68,8 @@ def counted(texts: pa.Array | Sequence[str], vocabulary: KeyArray) -> Counts:
     data, offsets = _bytes(texts)
     length = np.zeros(len(offsets) - 1, np.int64)
     table = _table(vocabulary)
-    parts = _count(data, offsets, _letters(), table, len(vocabulary), length)
-    return Counts(*parts, length)
+    start, term, count = _count(data, offsets, _letters(), table, len(vocabulary), length)
+    return Counts(start, term, count, length)
 
 
 def _bytes(texts: pa.Array | Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

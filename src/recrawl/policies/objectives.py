@@ -69,7 +69,7 @@ INDICES: Final[dict[str, Callable[[FloatArray, FloatArray], FloatArray]]] = {
 
 
 #: By objective, the policy that pursues it.
-PURSUED: Final = {name: name for name in INDICES} | {"new-links": "links"}
+PURSUED: Final = {name: name for name in INDICES} | {"new-links": "links", "search": "user-centric"}
 
 
 class Objective(Unlearned):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.content.terms import Counts
-    from recrawl.model import FloatArray, IntArray
+    from recrawl.model import FloatArray
 
 FORMS: Final = ("delta", "power")
 EXACT = 30  #: ranks that are summed one by one
@@ -36,9 +36,9 @@ def measured(
     form: str = "power",
     exponent: float = EXPONENT,
 ) -> FloatArray:
-    """The gain of each refresh: row i of the old copies, with their scores, becomes row i of the new.
+    """The gain of each refresh, in which row i of the old copies becomes row i of the new ones.
 
-    `asked` is how often each term is asked for.
+    Beside the copies are the scores of their terms; `asked` is how often each term is asked for.
     """
     if form not in FORMS:
         raise BadInput(f"form must be one of {', '.join(FORMS)}. Got {form!r}.")
@@ -92,11 +92,46 @@ def _move(before, after, curve, a, c, power):  # type: ignore[no-untyped-def]
     """Gain of one move, in a query asked once."""
     if curve[LENGTH] == NONE:  # no page held the term: this one is the whole answer
         return c * after
+    if power:
+        return c * _continuous(before, after, curve, a)
     many = round(np.exp(curve[LENGTH]))
     then = round(rank_of(before, curve)) if before > 0.0 else many + 1
     now = round(rank_of(after, curve)) if after > 0.0 else many + 1
     own = (_look(now, a) if after > 0.0 else 0.0) - (_look(then, a) if before > 0.0 else 0.0)
-    return c * (own * after + _others(then, now, many, curve, a, power))
+    return c * (own * after + _others(then, now, many, curve, a))
+
+
+@njit(cache=True, nogil=True)
+def _continuous(before, after, curve, a):  # type: ignore[no-untyped-def]
+    """Of a page that goes from rank r₁ to r₂: ∫ (−I′(r))·(s₂ − S(r)) dr from r₂ to r₁.
+
+    It is what the page gains and the pages between lose, or the reverse where it drops. Never
+    negative: on either way the pages between are scored between s₂ and s₁.
+    """
+    end = np.exp(curve[LENGTH])
+    then = rank_of(before, curve) if before > 0.0 else end + 1.0
+    now = rank_of(after, curve) if after > 0.0 else end
+    low, high = min(then, now), max(then, now)
+    others = _passed(low, min(high, end), curve, a)
+    if high > end:
+        others += (_look(end, a) - _look(high, a)) * score_at(end, curve)
+    looks = _look(low, a) - _look(high, a)
+    gain = looks * after - others if now < then else others - looks * after
+    return max(gain, 0.0) + (_look(high, a) * after if before <= 0.0 else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _passed(first, last, curve, a):  # type: ignore[no-untyped-def]
+    """∫ (−I′(r))·S(r) dr, piece by piece; S falls as A·r^(−b) in each."""
+    total, length = 0.0, curve[LENGTH] / PIECES
+    for piece in range(PIECES):
+        low = max(first, np.exp(length * piece))
+        high = min(last, np.exp(length * (piece + 1)))
+        if high > low:
+            b = (curve[piece] - curve[piece + 1]) / length
+            level = np.exp(curve[piece] + b * length * piece)
+            total += level * a / (a + b) * (low ** -(a + b) - high ** -(a + b))
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -105,58 +140,35 @@ def _look(rank, a):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _others(then, now, many, curve, a, power):  # type: ignore[no-untyped-def]
+def _others(then, now, many, curve, a):  # type: ignore[no-untyped-def]
     """Pages between move up by one rank where the page drops, else down."""
     if then < now:
         last = min(now, many)
         if last <= then:
             return 0.0
-        middle = _falls(then + 1, last - 1, curve, a, power, 0.5)
+        middle = _falls(then + 1, last - 1, curve, a)
         ends = _look(then, a) * score_at(then + 1, curve) - _look(last, a) * score_at(last, curve)
         return ends - middle
     if then > now:
-        middle = _falls(now + 1, then - 1, curve, a, power, -0.5)
+        middle = _falls(now + 1, then - 1, curve, a)
         ends = _look(then, a) * score_at(then - 1, curve) - _look(now, a) * score_at(now, curve)
         return ends + middle
     return 0.0
 
 
 @njit(cache=True, nogil=True)
-def _falls(first, last, curve, a, power, side):  # type: ignore[no-untyped-def]
-    """Σ r^(−a) × the fall of the score from r to the next rank (side +½) or from that before (−½).
-
-    Over ranks from first to last, piece by piece.
-    """
-    total, begin, end = 0.0, float(first), curve[LENGTH]
+def _falls(first, last, curve, a):  # type: ignore[no-untyped-def]
+    """Σ r^(−a) × the fall of the score from rank to rank, even within a piece; first to last."""
+    total, begin, end = 0.0, first, curve[LENGTH]
     for piece in range(PIECES):
-        edge = np.exp(end * (piece + 1) / PIECES)
-        stop = last if piece == PIECES - 1 else min(last, int(np.floor(edge)))
-        if stop < begin:
-            continue
-        total += _in_piece(int(begin), stop, piece, curve, a, power, side)
-        begin = stop + 1.0
+        low, high = np.exp(end * piece / PIECES), np.exp(end * (piece + 1) / PIECES)
+        stop = last if piece == PIECES - 1 else min(last, int(np.floor(high)))
+        if stop >= begin:
+            drop = (np.exp(curve[piece]) - np.exp(curve[piece + 1])) / max(high - low, 1.0)
+            many = _sum(begin, stop, a) if stop - begin < EXACT else _integral(begin, stop, a)
+            total += drop * many
+            begin = stop + 1
     return total
-
-
-@njit(cache=True, nogil=True)
-def _in_piece(first, last, piece, curve, a, power, side):  # type: ignore[no-untyped-def]
-    exact = last - first < EXACT
-    low, high = np.exp(curve[LENGTH] * piece / PIECES), np.exp(curve[LENGTH] * (piece + 1) / PIECES)
-    if not power:
-        drop = (np.exp(curve[piece]) - np.exp(curve[piece + 1])) / max(high - low, 1.0)
-        return drop * (_sum(first, last, a) if exact else _integral(first, last, a))
-    if exact:
-        total = 0.0
-        for rank in range(first, last + 1):
-            here = score_at(rank + side + 0.5, curve)
-            above = score_at(rank + side - 0.5, curve)
-            total += _look(rank, a) * (above - here)
-        return total
-    # The score falls as A·r^(−b) here; the fall from r to r ± 1 is that at the middle, r ± ½.
-    b = (curve[piece] - curve[piece + 1]) / (curve[LENGTH] / PIECES)
-    level = np.exp(curve[piece]) * low**b
-    u, v = first - 0.5 + side, last + 0.5 + side
-    return level * b / (b + a) * (u ** -(b + a) - v ** -(b + a))
 
 
 @njit(cache=True, nogil=True)

@@ -97,10 +97,10 @@ def _visible(start, document, score, frequency, page, looked, live, scored, seen
 def _gains(start, document, score, frequency, page, looked, stale, live, gain):  # type: ignore[no-untyped-def]
     """Where a page leaves the list or enters it elsewhere, those between move by one rank.
 
-    So sums over ranks of I(r ± 1)·S(r) tell what that is worth, for all pages of a query at once.
+    So sums over ranks of I(r)·S(r), and of I(r ± 1)·S(r), tell what that is worth, for all pages of
+    a query at once.
     """
-    longest = len(looked)
-    same, up, down = np.zeros(longest), np.zeros(longest), np.zeros(longest)
+    sums = np.zeros((3, len(looked)))
     place, was = np.zeros(len(live), np.int64), np.zeros(len(live), np.int64)
     value = np.zeros(len(live))
     for query in range(len(frequency)):
@@ -110,33 +110,29 @@ def _gains(start, document, score, frequency, page, looked, stale, live, gain): 
             if live[p] == document[at]:
                 rank += 1
                 place[p], value[p] = rank, score[at]
-                same[rank] = same[rank - 1] + looked[rank] * score[at]
-                up[rank] = up[rank - 1] + looked[rank - 1] * score[at]
-                below = looked[rank + 1] if rank + 1 < longest else 0.0
-                down[rank] = down[rank - 1] + below * score[at]
-            if stale[p] != live[p]:
-                moved = True
-                if stale[p] == document[at]:
-                    ahead = rank - (1 if place[p] > 0 and stale[p] != live[p] else 0)
-                    was[p] = ahead + 1
-        if moved:
-            for at in range(start[query], start[query + 1]):
-                p = page[document[at]]
-                if stale[p] == live[p] or (place[p] == 0 and was[p] == 0):
-                    continue
-                now, then = place[p], was[p]
+                for i, near in enumerate((rank, rank - 1, rank + 1)):
+                    sums[i, rank] = sums[i, rank - 1] + looked[near] * score[at]
+            elif stale[p] == document[at]:
+                was[p] = rank + 1 - (place[p] > 0)  # as if it were not in the list itself
+            moved = moved or stale[p] != live[p]
+        for at in range(start[query], start[query + 1]):
+            p = page[document[at]]
+            if moved and stale[p] != live[p] and place[p] != was[p]:
+                own = (looked[place[p]] - looked[was[p]]) * value[p]
+                gain[p] += frequency[query] * (own + _others(sums, place[p], was[p], rank))
                 place[p], was[p] = 0, 0  # each page once
-                if now == then:
-                    continue
-                own = (looked[now] - looked[then]) * value[p]
-                if now == 0:
-                    others = (same[rank] - same[then - 1]) - (down[rank] - down[then - 1])
-                elif then == 0 or then > now:
-                    last = rank if then == 0 else then
-                    others = (same[last] - same[now]) - (up[last] - up[now])
-                else:
-                    others = (same[now - 1] - same[then - 1]) - (down[now - 1] - down[then - 1])
-                gain[p] += frequency[query] * (own + others)
         for at in range(start[query], start[query + 1]):
             p = page[document[at]]
             place[p], was[p], value[p] = 0, 0, 0.0
+
+
+@njit(cache=True, nogil=True)
+def _others(sums, now, then, last):  # type: ignore[no-untyped-def]
+    """What others gain if a page goes to a rank from another, or none, 0, in a list so long."""
+    same, up, down = sums
+    if now == 0:
+        return (same[last] - same[then - 1]) - (down[last] - down[then - 1])
+    if then == 0 or then > now:
+        last = last if then == 0 else then
+        return (same[last] - same[now]) - (up[last] - up[now])
+    return (same[now - 1] - same[then - 1]) - (down[now - 1] - down[then - 1])

@@ -18,8 +18,10 @@ def relevance(found: Matches) -> FloatArray:
 
 
 def above_knee(relevance: FloatArray) -> BoolArray:
-    """The queries before the knee of relevance: where, in logarithms, it lies farthest above a
-    straight line from the most relevant query to the least (Pandey & Olston 2005 chose by eye).
+    """The queries before the knee of relevance (Pandey & Olston 2005 chose it by eye).
+
+    It is where the logarithm lies farthest above a straight line from the most relevant query to
+    the least.
     """
     kept = relevance > 0
     if kept.sum() < 3:

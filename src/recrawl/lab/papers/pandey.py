@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import xxhash
 
 from recrawl.allocate.whole import spread, whole_visits
 from recrawl.chance import drawn
 from recrawl.model import DAY
 from recrawl.policies.user_centric import index, shrunk_rate, worth
+from recrawl.rates.cho import cho
 from recrawl.search.quality import visibility
 from recrawl.urls import keys
 
@@ -105,7 +105,9 @@ class Trial:
         live = self.past.live[self.judged[0]]
         return visibility(self.past.found, live, self.past.looked, scored=False)
 
+    @cached_property
     def never(self) -> float:
+        """The quality without any refresh."""
         nothing = np.empty(0, np.int64)
         return self.judge(lambda _: nothing)
 
@@ -156,18 +158,16 @@ def priorities(trial: Trial) -> dict[str, Priority]:
 
 def rival(trial: Trial, policy: str, tau: float, refreshes: int) -> float:
     """Quality of staleness- or embarrassment-based refreshing with a threshold on shingles."""
-    cycles = len(trial.fitted)
+    cycles = np.full(trial.past.pages, len(trial.fitted))
     if policy == "staleness":
-        changes = trial.over_page((trial.past.distance > tau).astype(np.float64))
-        return trial.by_allocation(poisson(changes, cycles), np.ones(len(changes)), refreshes)
-    changes, large = trial.over_page(), trial.over_page((trial.past.distance >= tau) * 1.0)
+        changes = trial.over_page(np.where(trial.past.distance > tau, 1.0, 0.0))
+        return trial.by_allocation(cho(cycles, changes), np.ones(len(changes)), refreshes)
+    changes, large = (
+        trial.over_page(),
+        trial.over_page(np.where(trial.past.distance >= tau, 1.0, 0.0)),
+    )
     part = np.divide(large, changes, out=np.zeros(len(changes)), where=changes > 0)
-    return trial.by_allocation(poisson(changes, cycles), part * trial.looks, refreshes)
-
-
-def poisson(changes: FloatArray, cycles: int) -> FloatArray:
-    """Changes a cycle, from the number of cycles that showed any (Cho & Garcia-Molina 2003)."""
-    return -np.log((cycles - changes + 0.5) / (cycles + 0.5))
+    return trial.by_allocation(cho(cycles, changes), part * trial.looks, refreshes)
 
 
 def pandey(
@@ -203,7 +203,7 @@ def _run(trial: Trial, mode: str, share: float, policy: str) -> Ran:
         with ThreadPoolExecutor(WORKERS) as pool:  # the kernels run beside each other
             each = list(pool.map(lambda tau: rival(trial, policy, tau, refreshes), TAUS))
         found, tau = max(each), TAUS[int(np.argmax(each))]
-    return Ran(mode, policy, share, refreshes, tau, found, trial.never())
+    return Ran(mode, policy, share, refreshes, tau, found, trial.never)
 
 
 def _keep(ran: Ran, file: Path) -> None:
@@ -213,9 +213,7 @@ def _keep(ran: Ran, file: Path) -> None:
 
 
 def needed(runs: list[Ran], mode: str, policy: str, way: float) -> float:
-    """Refreshes a cycle for a part of the way, on a line between logarithms of budgets; NaN: more
-    than was tried.
-    """
+    """Refreshes a cycle for a part of the way, in logarithms between budgets; NaN: more than any."""
     own = sorted(
         (r for r in runs if (r.mode, r.policy) == (mode, policy)), key=lambda r: r.refreshes
     )
@@ -239,8 +237,3 @@ def halves(past: Past) -> Iterator[tuple[int, float, float]]:
     second = np.bincount(past.page[~early], past.gain[~early], past.pages) / rest
     for page in np.flatnonzero((first != 0) | (second != 0)):
         yield int(page), float(first[page]), float(second[page])
-
-
-def mark_of(*what: object) -> str:
-    """A name for all that a result depends on."""
-    return xxhash.xxh3_64_hexdigest(repr(what).encode())

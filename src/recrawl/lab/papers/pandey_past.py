@@ -1,4 +1,4 @@
-"""What would searchers have found, cycle by cycle? The copies of a trace and a workload's matches."""
+"""What would searchers have found, cycle by cycle? A trace's copies, a workload's matches."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Past:
 
     @property
     def pages(self) -> int:
-        return self.live.shape[1]
+        return int(self.live.shape[1])
 
     @cached_property
     def _moving(self) -> Matches:
@@ -67,7 +67,7 @@ class Past:
 
     @cached_property
     def _best(self) -> FloatArray:
-        """By cycle the usefulness of live copies, of queries whose answers may change; and of all."""
+        """By cycle the usefulness of live copies: to queries that may change, and to all."""
         moving = [usefulness(self._moving, row, row, self.looked) for row in self.live]
         every = usefulness(self.found, self.live[0], self.live[0], self.looked)
         return np.array([moving, np.array(moving) + every - moving[0]])
