@@ -24,7 +24,7 @@ from recrawl.search.quality import visibility
 from recrawl.urls import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -76,7 +76,7 @@ class Trial:
     key: IntArray  #: the order of ties
 
     @staticmethod
-    def of(past: Past, mode: str, urls: list[str]) -> Trial:
+    def of(past: Past, mode: str, urls: Sequence[str]) -> Trial:
         last = len(past.live) - 1
         half = last // 2
         fitted, begin = (
@@ -172,7 +172,7 @@ def rival(trial: Trial, policy: str, tau: float, refreshes: int) -> float:
 
 def pandey(
     past: Past,
-    urls: list[str],
+    urls: Sequence[str],
     folder: Path,
     *,
     modes: tuple[str, ...] = MODES,
@@ -213,7 +213,7 @@ def _keep(ran: Ran, file: Path) -> None:
 
 
 def needed(runs: list[Ran], mode: str, policy: str, way: float) -> float:
-    """Refreshes a cycle for a part of the way, in logarithms between budgets; NaN: more than any."""
+    """Refreshes a cycle for a part of the way, log-linear between budgets; NaN: more than any."""
     own = sorted(
         (r for r in runs if (r.mode, r.policy) == (mode, policy)), key=lambda r: r.refreshes
     )
