@@ -35,8 +35,8 @@ Wolf et al.), and find that it needs far fewer refreshes. They print no numbers,
 Here it is run on other data: four traces with weekly crawls, a general workload (the efficiency
 queries of the TREC Terabyte track, those that find any page) and one made of the pages' titles.
 `recrawl paper pandey TRACE --queries FILE` runs one of them. Quality is Q of their Eq. 5, exactly:
-many-word queries, ranked by our copies, valued by the live ones. Never refreshing gives most of it already,
-so it is stated as *way*: 0 is never refreshing, 1 is always fresh.
+many-word queries, ranked by our copies, valued by the live ones. Never refreshing gives
+most of it already, so it is stated as *way*: 0 is never refreshing, 1 is always fresh.
 
 *In-sample* is the paper's protocol: what policies know of the pages is fitted on the weeks that are
 judged. In the *split* the first half of the weeks fits and the second, begun fresh, is judged. For

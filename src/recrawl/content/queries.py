@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,7 @@ class Workload:
     frequency: FloatArray  #: shares of all that is asked
     vocabulary: KeyArray  #: hashes of all terms, ascending
     empty: int  #: queries passed over: they hold nothing but stop words, or nothing
+    clicked: FloatArray = field(default_factory=lambda: np.empty(0))  #: ranks of clicked results
 
     def __len__(self) -> int:
         return len(self.frequency)
@@ -64,7 +65,13 @@ class Workload:
         used, term = np.unique(self.term[at], return_inverse=True)
         share = self.frequency[rows]
         share = share / share.sum() if len(share) else share
-        return Workload(start, term.astype(np.int32), share, self.vocabulary[used], self.empty)
+        return replace(
+            self,
+            start=start,
+            term=term.astype(np.int32),
+            frequency=share,
+            vocabulary=self.vocabulary[used],
+        )
 
     def by_term(self) -> FloatArray:
         """How often each term is asked for: the sum over the queries that hold it."""
@@ -72,13 +79,17 @@ class Workload:
         return np.bincount(self.term, weight, minlength=len(self.vocabulary)).astype(np.float64)
 
 
-def read_workload(path: str | Path) -> Workload:
-    """The workload in a file of queries and frequencies."""
-    queries = read_queries(path)
-    found = workload(queries.text, queries.frequency)
+def read_workload(path: str | Path, **recent: float | None) -> Workload:
+    """The workload in a file of queries; `recent` as for `read_queries`."""
+    queries = read_queries(path, **recent)
+    asked = queries.frequency > 0
+    found = workload(
+        [text for text, yes in zip(queries.text, asked, strict=True) if yes],
+        queries.frequency[asked],
+    )
     if not len(found):
         raise BadInput(f"The queries {path} must hold a word to search for. They hold none.")
-    return found
+    return replace(found, clicked=queries.rank[np.isfinite(queries.rank)])
 
 
 def workload(text: list[str], frequency: FloatArray) -> Workload:

@@ -12,12 +12,14 @@ import numpy as np
 
 from recrawl.content.queries import read_workload
 from recrawl.history import Store
+from recrawl.model import DAY
 from recrawl.policies.objectives import freshness
 from recrawl.search.index import SearchIndex
 from recrawl.search.static import WEIGHTS, edges
 from recrawl.search.watched import Watched
 
 if TYPE_CHECKING:
+    from recrawl.content.queries import Workload
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import History
 
@@ -51,23 +53,32 @@ class Searched:
     watched_: Watched | None = None
     queries: str
     scoring: str
+    half_life: float = 0.0
 
-    def learn(self, history: History, now: Time) -> None:  # noqa: ARG002
+    def learn(self, history: History, now: Time) -> None:
         """Take up the copies that came since, and what their changes gained."""
         if not self.queries:
             return
         if isinstance(history, Store):
             found = SearchIndex(history)
             if self.watched_ is None:
-                self.watched_ = found.watched(read_workload(self.queries), by=self.scoring)
+                self.watched_ = found.watched(self._workload(now), by=self.scoring)
             self._weigh(history.pages())
             found.update(self.watched_)
             return
         if self.watched_ is None:
-            self.watched_ = Watched.of(read_workload(self.queries), by=self.scoring)
+            self.watched_ = Watched.of(self._workload(now), by=self.scoring)
         pages = history.pages()
         self._weigh(pages)
         self.watched_.watch(pages)
+
+    def _workload(self, now: Time) -> Workload:
+        aged = self.half_life * DAY
+        return (
+            read_workload(self.queries, now=now, half_life=aged)
+            if aged
+            else read_workload(self.queries)
+        )
 
     def _weigh(self, pages: Pages) -> None:
         """The weights of pages, where those are their scores; once, they hardly change."""
@@ -80,15 +91,24 @@ class Searched:
 class UserCentric(Searched):
     """Most use to searchers; `queries` is a file of what they ask (Pandey & Olston 2005).
 
-    `raw` ranks by the paper's mean gain × age, which starves pages without a gain. Without queries
-    all pages count alike. On a store gains are measured while its search index is updated.
+    Of a search log, queries `half_life` days old count half. `raw` ranks by the paper's mean gain ×
+    age, which starves pages without a gain. Without queries all pages count alike. On a store gains
+    are measured while its search index is updated.
     """
 
     name: ClassVar[str] = "user-centric"
 
-    def __init__(self, *, queries: str = "", scoring: str = "tfidf", raw: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        queries: str = "",
+        scoring: str = "tfidf",
+        half_life: float = 0.0,
+        raw: bool = False,
+    ) -> None:
         self.queries = queries
         self.scoring = scoring
+        self.half_life = half_life
         self.raw = raw
 
     def score(self, pages: Pages, now: Time) -> FloatArray:

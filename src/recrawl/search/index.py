@@ -73,7 +73,8 @@ class SearchIndex:
 
     def _open(self) -> Any:
         schema = self._library.SchemaBuilder()
-        schema.add_unsigned_field("page", stored=True, indexed=True, fast=True)
+        # Signed: terms of unsigned fields are not found when documents are to be deleted.
+        schema.add_integer_field("page", stored=True, indexed=True, fast=True)
         schema.add_unsigned_field("copy", stored=True, fast=True)
         schema.add_text_field("title", stored=True)
         schema.add_text_field("text", index_option="freq")
@@ -189,7 +190,7 @@ class SearchIndex:
             for number, copy, title, text in zip(*rows.values(), strict=True):
                 writer.delete_documents_by_term("page", number)
                 document = self._library.Document()
-                document.add_unsigned("page", number)
+                document.add_integer("page", number)
                 document.add_unsigned("copy", copy)
                 document.add_text("title", title or "")
                 document.add_text("text", f"{title}\n{text}" if title else text)
@@ -205,6 +206,7 @@ class SearchIndex:
         library, schema = self._library, self._index.schema
         wanted = [library.Query.term_query(schema, "text", word, "freq") for word in terms]
         every = library.Query.boolean_query([(library.Occur.Must, one) for one in wanted])
+        self._index.reload()
         searcher = self._index.searcher()
         found = [
             (score, searcher.doc(place)) for score, place in searcher.search(every, limit).hits

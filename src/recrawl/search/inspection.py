@@ -14,6 +14,7 @@ from scipy.special import zeta
 from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
+    from recrawl.content.queries import Workload
     from recrawl.model import FloatArray
 
 EXPONENT = 1.5
@@ -30,6 +31,11 @@ def inspection(ranks: int, exponent: float = EXPONENT) -> FloatArray:
     looked = np.zeros(ranks + 1)
     looked[1:] = scale(exponent) * np.arange(1.0, ranks + 1.0) ** -exponent
     return looked
+
+
+def exponent_of(workload: Workload) -> float:
+    """The exponent fitted to the clicks that came with the queries; that of AltaVista if none."""
+    return fitted(workload.clicked) if len(workload.clicked) else EXPONENT
 
 
 def fitted(clicked: FloatArray) -> float:

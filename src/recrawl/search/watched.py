@@ -17,7 +17,7 @@ from recrawl.content.terms import Counts, counted
 from recrawl.model import DAY
 from recrawl.search.curves import LENGTH, NONE, curves, rank_of
 from recrawl.search.gain import measured
-from recrawl.search.inspection import EXPONENT, scale
+from recrawl.search.inspection import EXPONENT, exponent_of, scale
 from recrawl.search.scoring import Collection, scoring
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Watched:
 
     @staticmethod
     def of(workload: Workload, *, by: str = "tfidf", form: str = "power") -> Watched:
-        return Watched(workload.by_term(), workload.vocabulary, by, form)
+        return Watched(workload.by_term(), workload.vocabulary, by, form, exponent_of(workload))
 
     @property
     def mark(self) -> str:
@@ -180,10 +180,15 @@ class Watched:
         """Keep all of it, whole or not at all."""
         unfinished = file.with_suffix(".part.npz")
         columns: dict[str, Any] = {name: getattr(self, name) for name in COLUMNS}
-        np.savez(
-            unfinished, mark=self.mark, start=self.counts.start, term=self.counts.term,
-            count=self.counts.count, length=self.counts.length, **columns,
-        )  # fmt: skip
+        columns |= vars(self.counts)
+        if self.among is not None:
+            columns |= {
+                "curves": self.curves,
+                "since": self.since,
+                "holding": self.among.holding,
+                "among": (self.among.documents, self.among.length),
+            }
+        np.savez(unfinished, mark=self.mark, **columns)
         unfinished.replace(file)
 
     def load(self, file: Path) -> bool:
@@ -196,7 +201,10 @@ class Watched:
             self.counts = Counts(kept["start"], kept["term"], kept["count"], kept["length"])
             for name in COLUMNS:
                 setattr(self, name, kept[name])
-        self.since = len(self)  # so that curves are made anew
+            if "curves" in kept:
+                self.curves, self.since = kept["curves"], int(kept["since"])
+                total, length = kept["among"]
+                self.among = Collection(int(total), kept["holding"], float(length))
         return True
 
 

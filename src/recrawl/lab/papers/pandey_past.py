@@ -17,7 +17,7 @@ from recrawl.errors import BadInput
 from recrawl.lab.replay import cycle_times
 from recrawl.search.curves import curves
 from recrawl.search.gain import measured
-from recrawl.search.inspection import inspection
+from recrawl.search.inspection import exponent_of, inspection
 from recrawl.search.matches import Matches, matches
 from recrawl.search.quality import gains, usefulness
 from recrawl.search.scoring import Collection, scoring
@@ -100,7 +100,7 @@ def past_of(
     among = Collection.of(counts.take(live[0]), len(asked.vocabulary))
     score = scoring(by)(counts, among) if weight is None else weight[page[counts.texts()]]
     found = matches(counts, score, asked, page, weight)
-    looked = inspection(found.longest() + 1)
+    looked = inspection(found.longest() + 1, exponent_of(asked))
     changed = live[1:] != live[:-1]
     cycle, who = np.nonzero(changed)
     exact, measured_ = [], []
@@ -191,6 +191,7 @@ def _approximated(
         (counts.take(after[rows]), score[new]),
         asked.by_term(),
         known,
+        exponent=exponent_of(asked),
     )
 
 
