@@ -12,7 +12,7 @@ from rich.table import Table
 
 import recrawl
 from recrawl import registry
-from recrawl.cli import crawl, evolve, history, lab, papers, planning, web
+from recrawl.cli import crawl, evolve, history, lab, papers, planning, search, web
 from recrawl.cli.common import err, out, say
 from recrawl.errors import RecrawlError
 
@@ -57,6 +57,7 @@ for command in (
     web.web,
     crawl.crawl,
     evolve.evolve,
+    search.search,
 ):
     app.command()(command)
 app.add_typer(papers.paper, name="paper")

@@ -41,7 +41,12 @@ StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the 
 PolicyName = Annotated[str | None, typer.Option("--policy", help="See `recrawl parts policy`.")]
 Objective = Annotated[
     str | None,
-    typer.Option(help="change-ratio, freshness, age, harmonic or new-links; not with --policy."),
+    typer.Option(
+        help="change-ratio, freshness, age, harmonic, new-links or search; not with --policy."
+    ),
+]
+Queries = Annotated[
+    Path | None, typer.Option(help="Of --objective search: file of query and frequency.")
 ]
 BudgetText = Annotated[str, typer.Option(help="Fetches (1000), or a share of the pages (5%).")]
 Now = Annotated[str | None, typer.Option(help="As of this time (ISO 8601, UTC) instead of now.")]
@@ -76,20 +81,27 @@ def progress_bar(first: str, total: int) -> Iterator[Callable[[str], None] | Non
         yield lambda done: bar.update(task, advance=1, description=done)
 
 
-def policy_name(policy: str | None, objective: str | None) -> str:
+def policy_name(policy: str | None, objective: str | None, queries: Path | None = None) -> str:
     if policy and objective:
         raise BadInput(
             f"Give --policy or --objective, not both. Got {policy!r} and {objective!r}; "
             "an objective names the policy that pursues it."
         )
-    return policy or (pursuing(objective) if objective else recrawl.DEFAULT_POLICY)
+    if queries and not objective:
+        raise BadInput(f"--queries must go with --objective search. Got {queries} without it.")
+    return policy or (pursuing(objective, queries) if objective else recrawl.DEFAULT_POLICY)
 
 
-def pursuing(objective: str) -> str:
+def pursuing(objective: str, queries: Path | None = None) -> str:
     """The policy for an objective."""
     if objective not in PURSUED:
         raise registry.unknown("objective", objective, PURSUED)
-    return PURSUED[objective]
+    if (objective == "search") != (queries is not None):
+        raise BadInput(
+            "--objective search must be given with --queries FILE, what people search for, and "
+            f"no other objective with it. Got {objective!r} and {queries}."
+        )
+    return PURSUED[objective] + (f":queries={queries}" if queries else "")
 
 
 def budget_of(

@@ -20,6 +20,7 @@ from recrawl import units
 from recrawl.cli.common import (
     Objective,
     PolicyName,
+    Queries,
     Rules,
     Seed,
     StorePath,
@@ -52,6 +53,7 @@ def crawl(
     cycles: Annotated[int | None, typer.Option(min=1, help="End after so many.")] = None,
     policy: PolicyName = None,
     objective: Objective = None,
+    queries: Queries = None,
     discover: Annotated[str, typer.Option(help="Share for pages never visited.")] = "20%",
     reach: Annotated[str, typer.Option(help="How far from the seeds: host, site or any.")] = "host",
     only: Annotated[list[str], typer.Option(help="Pages like https://a.org/docs/*.")] = [],  # noqa: B006
@@ -86,7 +88,7 @@ def crawl(
     decided: dict[str, Any] = {
         "pace": Pace.parse(budget),
         "scope": Scope(reach, tuple(only), tuple(skip), depth, pages_per_host),
-        "policy": scorer(policy_name(policy, objective), seed),
+        "policy": scorer(policy_name(policy, objective, queries), seed),
         "every": units.duration(every),
         "discover": units.share(discover),
         "rules": recrawl.load_rules(rules) if rules else (),

@@ -17,6 +17,7 @@ from recrawl import registry, units
 from recrawl.cli.common import (
     Every,
     HostCap,
+    Queries,
     TieRule,
     Ties,
     err,
@@ -46,6 +47,7 @@ def replay(
     objective: Annotated[
         list[str], typer.Option(help="The policy for it, beside those named; see `recrawl plan`.")
     ] = [],  # noqa: B006
+    queries: Queries = None,
     budget: Annotated[list[str], typer.Option(help="May be given several times.")] = [  # noqa: B006
         "2%"
     ],
@@ -80,7 +82,10 @@ def replay(
     from recrawl.lab.compare import compare_files, with_baseline
     from recrawl.lab.traces import read_weights
 
-    policy = [*policy, *map(pursuing, objective)] or [recrawl.DEFAULT_POLICY]
+    policy = [
+        *policy,
+        *(pursuing(each, queries if each == "search" else None) for each in objective),
+    ] or [recrawl.DEFAULT_POLICY]
     runs = len(traces) * len(set(budget)) * len(with_baseline(policy))
     with progress_bar("reading", runs) as done:
         found = compare_files(

@@ -72,6 +72,7 @@ INDICES: Final[dict[str, Callable[[FloatArray, FloatArray], FloatArray]]] = {
 PURSUED: Final = {name: name for name in INDICES} | {
     "new-links": "links",
     "never-seen-links": "links:never_seen=true",
+    "search": "user-centric",
 }
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Pages
 
 
-def cho(n: IntArray, x: IntArray) -> FloatArray:
+def cho(n: IntArray | FloatArray, x: IntArray | FloatArray) -> FloatArray:
     """Bias-reduced changes an interval: −ln((n − X + ½) / (n + ½)); 0 where X = 0."""
     rate: FloatArray = np.log((n + 0.5) / (n - x + 0.5))
     return rate

@@ -1,0 +1,82 @@
+"""Which rank would a score have in the answer to a term? Score-rank curves, 20 bytes a term.
+
+Three straight pieces of equal length in the logarithm of the rank, between four knots at the ranks
+1, L^(1/3), L^(2/3) and L, where L pages hold the term (Pandey & Olston 2005). Kept are the
+logarithms of the four scores and of L.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recrawl.model import FloatArray, IntArray
+
+PIECES = 3
+LENGTH = PIECES + 1  #: the column of log L, after those of the scores
+NONE = np.float32(-1.0)  #: its value where no page holds the term
+STEP = 1e-6  #: by which a score lies at least below that of the knot before it, so that ranks exist
+
+
+def curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]:
+    """A row a term, from the score of every page that holds it, in any order."""
+    kept = score > 0
+    order = np.lexsort((-score[kept], term[kept]))
+    begin = np.searchsorted(term[kept][order], np.arange(terms + 1))
+    knots = np.zeros((terms, LENGTH + 1), np.float32)
+    _fit(begin, np.log(score[kept][order]), knots)
+    return knots
+
+
+@njit(cache=True, nogil=True)
+def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
+    for term in range(len(knots)):
+        many = begin[term + 1] - begin[term]
+        if many == 0:
+            knots[term, LENGTH] = NONE
+            continue
+        end = np.log(many)
+        for knot in range(PIECES + 1):
+            rank = np.exp(end * knot / PIECES)
+            low = min(int(rank), many)
+            high = min(low + 1, many)
+            part = (
+                (np.log(rank) - np.log(low)) / (np.log(high) - np.log(low)) if high > low else 0.0
+            )
+            first, second = logs[begin[term] + low - 1], logs[begin[term] + high - 1]
+            knots[term, knot] = first + (second - first) * part
+            if knot:
+                knots[term, knot] = min(knots[term, knot], knots[term, knot - 1] - STEP * knot)
+        knots[term, LENGTH] = end
+
+
+@njit(cache=True, nogil=True)
+def rank_of(score: float, curve: NDArray[np.float32]) -> float:
+    """The rank of a score > 0 among the pages that hold the term; from 1 to L."""
+    log, end = np.log(score), curve[LENGTH]
+    if log >= curve[0]:
+        return 1.0
+    for piece in range(PIECES):
+        if log >= curve[piece + 1]:
+            part = (curve[piece] - log) / (curve[piece] - curve[piece + 1])
+            return float(np.exp(end * (piece + part) / PIECES))
+    return float(np.exp(end))
+
+
+@njit(cache=True, nogil=True)
+def score_at(rank: float, curve: NDArray[np.float32]) -> float:
+    """The score at a rank, the inverse; beyond the ends that of the ends."""
+    end = curve[LENGTH]
+    at = np.log(max(rank, 1.0))
+    if end <= 0.0 or at <= 0.0:
+        return float(np.exp(curve[0]))
+    if at >= end:
+        return float(np.exp(curve[PIECES]))
+    piece = min(int(at * PIECES / end), PIECES - 1)
+    part = at * PIECES / end - piece
+    return float(np.exp(curve[piece] + (curve[piece + 1] - curve[piece]) * part))

@@ -1,0 +1,224 @@
+"""What did each copy say to searchers, and what did its changes gain? Columns, a row a page.
+
+Whenever a copy is replaced, the scores of its terms before and after give the gain of the refresh.
+Curves, document frequencies and visibility are made anew once enough copies have changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+from numba import njit
+
+from recrawl.content.terms import Counts, counted
+from recrawl.model import DAY
+from recrawl.search.curves import LENGTH, NONE, curves, rank_of
+from recrawl.search.gain import measured
+from recrawl.search.inspection import EXPONENT, exponent_of, scale
+from recrawl.search.scoring import Collection, scoring
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from recrawl.content.queries import Workload
+    from recrawl.model import FloatArray, IntArray, KeyArray, Pages
+
+REFRESH = 0.05  #: share of the copies that change before curves are made anew
+BLOCK = 2_000  #: texts read at a time
+
+
+def _nothing() -> Counts:
+    empty = np.empty(0, np.int32)
+    return Counts(np.zeros(1, np.int64), empty, empty, np.empty(0, np.int64))
+
+
+@dataclass
+class Watched:
+    """The copies of pages, as far as a workload asks for them; page i is row i."""
+
+    asked: FloatArray  #: how often each term is
+    vocabulary: NDArray[np.uint64]
+    by: str = "tfidf"
+    form: str = "power"
+    exponent: float = EXPONENT
+    counts: Counts = field(default_factory=_nothing)
+    copy: KeyArray = field(default_factory=lambda: np.empty(0, np.uint64))  #: its key; 0 none
+    seen: FloatArray = field(default_factory=lambda: np.empty(0))  #: when it was last visited
+    gain: FloatArray = field(default_factory=lambda: np.empty(0))  #: of all its refreshes
+    changes: FloatArray = field(default_factory=lambda: np.empty(0))  #: refreshes that changed it
+    daily: FloatArray = field(default_factory=lambda: np.empty(0))  #: sum of gain / days since
+    among: Collection | None = None
+    curves: NDArray[np.float32] | None = None
+    #: What each copy contributes to answers, and how often it is looked at in them.
+    visible: FloatArray = field(default_factory=lambda: np.empty(0))
+    looks: FloatArray = field(default_factory=lambda: np.empty(0))
+    weight: FloatArray | None = None  #: of pages, where that is their score
+    since: int = 0  #: copies that came since the curves were made
+
+    @staticmethod
+    def of(workload: Workload, *, by: str = "tfidf", form: str = "power") -> Watched:
+        return Watched(workload.by_term(), workload.vocabulary, by, form, exponent_of(workload))
+
+    @property
+    def mark(self) -> str:
+        """Names the workload and how scores are made."""
+        said = xxhash.xxh3_64(f"{self.by} {self.exponent}".encode())
+        said.update(self.vocabulary.tobytes())
+        said.update(self.asked.tobytes())
+        return said.hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.copy)
+
+    def grow(self, pages: int) -> None:
+        """Make room for more pages, without copies yet."""
+        more = pages - len(self)
+        if more <= 0:
+            return
+        for name, value in COLUMNS.items():
+            column = getattr(self, name)
+            setattr(self, name, np.concatenate([column, np.full(more, value, column.dtype)]))
+        start = np.concatenate([self.counts.start, np.full(more, self.counts.start[-1])])
+        length = np.concatenate([self.counts.length, np.zeros(more, np.int64)])
+        self.counts = replace(self.counts, start=start, length=length)
+
+    def stale(self, page: IntArray, copy: KeyArray) -> IntArray:
+        """Rows of these pages whose copy we have not seen."""
+        self.grow(int(page.max(initial=-1)) + 1)
+        return np.flatnonzero((self.copy[page] != copy) & (copy != 0))
+
+    def see(self, page: IntArray, copy: KeyArray, texts: pa.Array, at: FloatArray) -> None:
+        """Take up new copies of pages, each page once, and measure what those that had one gain.
+
+        `copy` names a copy, `at` is when it was fetched.
+        """
+        if not len(page):
+            return
+        self.grow(int(page.max()) + 1)
+        new = counted(texts, self.vocabulary)
+        had = np.flatnonzero(self.copy[page] != 0)
+        if self.curves is not None and len(had):
+            who = page[had]
+            gain = self._measured(self.counts.take(who), new.take(had), who)
+            days = np.maximum((at[had] - self.seen[who]) / DAY, 1.0 / 86_400)
+            self.gain[who] += gain
+            self.daily[who] += gain / np.where(np.isnan(days), np.inf, days)
+            self.changes[who] += 1.0
+        self.copy[page] = copy
+        self._replace(page, new)
+        self.since += len(page)
+
+    def visited(self, page: IntArray, at: FloatArray) -> None:
+        """Note when pages were last visited, whatever that showed."""
+        self.seen[page] = at
+
+    def watch(self, pages: Pages) -> None:
+        """Take up all copies that came since, of a history that can be read page by page."""
+        last = np.fmax(pages.last_change, pages.first_visit)
+        copy = np.where(np.isnan(last), np.uint64(0), last.view(np.uint64))
+        rows = self.stale(pages.page_id, copy)
+        for begin in range(0, len(rows), BLOCK):
+            some = pages.take(rows[begin : begin + BLOCK])
+            self.see(some.page_id, copy[rows[begin : begin + BLOCK]], some.texts(), some.last_visit)
+        self.visited(pages.page_id, pages.last_visit)
+        self.settle()
+
+    def forget(self, page: IntArray) -> None:
+        """The copies of these pages are gone."""
+        self.copy[page] = 0
+        self._replace(page, counted([""] * len(page), self.vocabulary))
+
+    def settle(self) -> None:
+        """Make curves and visibility anew if enough has changed."""
+        if self.curves is None or self.since > REFRESH * len(self):
+            held = np.flatnonzero(self.copy)
+            self.among = Collection.of(self.counts.take(held), len(self.vocabulary))
+            score = self._scores(self.counts, np.arange(len(self)))
+            self.curves = curves(self.counts.term, score, len(self.vocabulary))
+            self.since = 0
+            self.visible, self.looks = np.zeros((2, len(self)))
+            _visible(
+                self.counts.start, self.counts.term, score, self.asked, self.curves,
+                self.exponent, scale(self.exponent), self.visible, self.looks,
+            )  # fmt: skip
+
+    def _measured(self, old: Counts, new: Counts, page: IntArray) -> FloatArray:
+        assert self.curves is not None
+        scored = ((counts, self._scores(counts, page)) for counts in (old, new))
+        before, after = scored
+        return measured(
+            before, after, self.asked, self.curves, form=self.form, exponent=self.exponent
+        )
+
+    def _scores(self, counts: Counts, page: IntArray) -> FloatArray:
+        if self.weight is not None:
+            known = np.zeros(len(self))
+            known[: len(self.weight)] = self.weight[: len(self)]
+            return known[page[counts.texts()]]
+        assert self.among is not None
+        return scoring(self.by)(counts, self.among)
+
+    def _replace(self, page: IntArray, new: Counts) -> None:
+        """The rows of these pages become those of `new`."""
+        both = Counts(
+            np.concatenate([self.counts.start, self.counts.start[-1] + new.start[1:]]),
+            np.concatenate([self.counts.term, new.term]),
+            np.concatenate([self.counts.count, new.count]),
+            np.concatenate([self.counts.length, new.length]),
+        )
+        source = np.arange(len(self))
+        source[page] = len(self) + np.arange(len(page))
+        self.counts = both.take(source)
+
+    def save(self, file: Path) -> None:
+        """Keep all of it, whole or not at all."""
+        unfinished = file.with_suffix(".part.npz")
+        columns: dict[str, Any] = {name: getattr(self, name) for name in COLUMNS}
+        columns |= vars(self.counts)
+        if self.among is not None:
+            columns |= {
+                "curves": self.curves,
+                "since": self.since,
+                "holding": self.among.holding,
+                "among": (self.among.documents, self.among.length),
+            }
+        np.savez(unfinished, mark=self.mark, **columns)
+        unfinished.replace(file)
+
+    def load(self, file: Path) -> bool:
+        """Take up what was kept, if it was of the same workload."""
+        if not file.is_file():
+            return False
+        with np.load(file) as kept:
+            if str(kept["mark"]) != self.mark:
+                return False
+            self.counts = Counts(kept["start"], kept["term"], kept["count"], kept["length"])
+            for name in COLUMNS:
+                setattr(self, name, kept[name])
+            if "curves" in kept:
+                self.curves, self.since = kept["curves"], int(kept["since"])
+                total, length = kept["among"]
+                self.among = Collection(int(total), kept["holding"], float(length))
+        return True
+
+
+#: What is kept of each page, and what it is of one without a copy.
+COLUMNS = dict.fromkeys(("copy", "gain", "changes", "daily", "visible", "looks"), 0.0)
+COLUMNS |= {"seen": np.nan}
+
+
+@njit(cache=True, nogil=True)
+def _visible(start, term, score, asked, curves, a, c, visible, looks):  # type: ignore[no-untyped-def]
+    for page in range(len(visible)):
+        for at in range(start[page], start[page + 1]):
+            t = term[at]
+            if score[at] > 0.0 and curves[t, LENGTH] != NONE:
+                look = asked[t] * c * rank_of(score[at], curves[t]) ** -a
+                looks[page] += look
+                visible[page] += look * score[at]

@@ -1,0 +1,54 @@
+"""SIGKILL while an index is updated: opened again, it says what it lacks, and then agrees."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import numpy as np
+from support import BATCH, batch, index_pages
+
+from recrawl.content.queries import workload
+from recrawl.history import Store
+from recrawl.search.index import SearchIndex
+
+KILLS = 30
+
+
+def test_sigkill_during_updates_leaves_an_index_that_can_be_made_good(tmp_path):
+    path = tmp_path / "store"
+    with Store.open(path, create=True) as store:
+        store.append(batch(0))
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["support"])
+    rng, lacking = random.Random(4), 0
+    for _ in range(KILLS):
+        ours, theirs = context.Pipe(duplex=False)
+        writer = context.Process(target=index_pages, args=(str(path), theirs))
+        writer.start()
+        theirs.close()
+        assert ours.poll(120), "the writer never began"
+        time.sleep(rng.uniform(0, 0.3))
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.join()
+        ours.close()
+        with Store.open(path) as store:
+            index = SearchIndex(store)
+            anew, gone = index.behind()
+            done = index.update()
+            assert (done.indexed, done.removed) == (anew.tolist(), gone.tolist())
+            assert [len(rows) for rows in index.behind()] == [0, 0]
+            assert len(index) == BATCH
+            lacking += bool(len(anew))
+    assert lacking, "no update was cut off"
+    with Store.open(path) as store:
+        index = SearchIndex(store)
+        watched = index.watched(workload([f"version {i}" for i in range(50)], np.ones(50)))
+        index.update(watched)
+        texts = store.query("SELECT page_id, text FROM contents ORDER BY page_id")
+        said = texts["text"][7].as_py()
+        assert 7 in [found.page for found in index.search(said, BATCH)]
+        assert watched.counts.length.tolist() == [len(t.split()) for t in texts["text"].to_pylist()]

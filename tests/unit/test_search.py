@@ -1,0 +1,321 @@
+"""Quality, gain and scores against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recrawl.content import terms
+from recrawl.content.queries import read_queries, read_workload, workload
+from recrawl.errors import BadInput, UnknownPart
+from recrawl.history import Store
+from recrawl.registry import build
+from recrawl.search.curves import curves
+from recrawl.search.gain import _integral, _sum, moves
+from recrawl.search.index import SearchIndex
+from recrawl.search.inspection import fitted, inspection
+from recrawl.search.matches import Matches, matches
+from recrawl.search.quality import gains, quality, usefulness, visibility
+from recrawl.search.scoring import Collection, scoring
+from recrawl.search.static import inlinks, pagerank
+from recrawl.search.workload import above_knee, relevance
+
+
+def found_in(texts, queries, page=None, weight=None, by="tfidf"):
+    asked = workload(queries, np.ones(len(queries)))
+    counts = terms.counted(texts, asked.vocabulary)
+    worth = scoring(by)(counts, Collection.of(counts, len(asked.vocabulary)))
+    page = np.arange(len(texts)) if page is None else np.array(page)
+    return matches(counts, worth, asked, page, weight)
+
+
+def test_inspection_k6():
+    looked = inspection(100)
+    np.testing.assert_allclose(looked[1], 0.382793, atol=5e-7)
+    np.testing.assert_allclose(
+        looked[1:6], [0.382793, 0.135338, 0.073669, 0.047849, 0.034238], atol=5e-7
+    )
+    assert looked[1:11].sum() == pytest.approx(0.763802, abs=5e-7)
+    assert looked[1] / looked[1:].sum() == pytest.approx(0.414444, abs=5e-7)
+    assert looked[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "exact", "middle"),
+    [
+        (2, 10, 0.995336, 1.015780),
+        (10, 100, 0.449160, 0.449384),
+        (50, 60, 0.027136, 0.027138),
+        (5, 6, 0.157484, 0.158345),
+        (5, 5, 0.089443, 0.090006),
+    ],
+)
+def test_sums_of_inspection_k7(first, last, exact, middle):
+    assert _sum(first, last, 1.5) == pytest.approx(exact, abs=5e-7)
+    assert _integral(first, last, 1.5) == pytest.approx(middle, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gain"),
+    [(9, 3, 0.399416), (3, 9, 0.207183), (11, 1, 2.836907), (1, 11, 0.730569)],
+)
+def test_gain_of_a_refresh_k12(before, after, gain):
+    # Pages 0 to 4 score 10, 8, 6, 4, 2; of page 5 there are two copies, documents 5 and 6.
+    score = np.array([10, 8, 6, 4, 2, before, after], float)
+    page = np.array([0, 1, 2, 3, 4, 5, 5], np.int32)
+    order = np.lexsort((page, -score))
+    found = Matches(np.array([0, 7]), order.astype(np.int32), score[order], np.ones(1), page)
+    stale, live = np.array([0, 1, 2, 3, 4, 5]), np.array([0, 1, 2, 3, 4, 6])
+    looked = inspection(8)
+    assert gains(found, stale, live, looked)[5] == pytest.approx(gain, abs=5e-7)
+    both = [usefulness(found, copies, live, looked) for copies in (live, stale)]
+    assert both[0] - both[1] == pytest.approx(gain, abs=5e-7)
+
+
+def test_quality_of_the_papers_table_1():
+    live = [
+        "New Technology: A new thyroid cancer therapy",
+        "Seminar: Important traffic laws and rules",
+        "Cancer Management: Early tests to detect breast cancer",
+    ]
+    ours = [
+        "New Technology: A new chipset designed for cell phones",
+        "Seminar: Cancer symptoms",
+        "Cancer association seeking volunteers to help raise awareness",
+    ]
+    # Documents 0-2 are live copies of pages 0-2; 3 and 4 ours of pages 0 and 1; 5 ours of page 3.
+    found = found_in([*live, *ours], ["cancer"], [0, 1, 2, 0, 1, 3], weight=np.ones(4))
+    web, looked = np.array([0, 1, 2, -1]), inspection(8)
+    copies = np.array([3, 4, -1, 5])
+    assert quality(found, copies, web, looked) == 0.0  # finds pages 1 and 3, of which none is left
+    copies[0] = 0  # pages 0, 1, 3 in this order; 0 is right
+    best = 1 + 2**-1.5
+    assert quality(found, copies, web, looked) == pytest.approx(1 / best)
+    copies[2] = 2  # pages 0, 1, 2, 3
+    assert quality(found, copies, web, looked) == pytest.approx((1 + 3**-1.5) / best)
+    assert quality(found, web, web, looked) == 1.0
+
+
+def test_tfidf_by_hand():
+    found = found_in(["a cat and a cat", "dog", "cat dog dog"], ["cat", "dog cat"])
+    idf = 1 + np.log(3 / 3)
+    assert dict(zip(found.document[:2].tolist(), found.score[:2], strict=True)) == pytest.approx(
+        {0: np.sqrt(2) * idf**2 / np.sqrt(5), 2: idf**2 / np.sqrt(3)}
+    )
+    assert found.document[2:].tolist() == [2]  # only this page holds both
+    assert found.score[2] == pytest.approx((1 + np.sqrt(2)) / np.sqrt(3))
+
+
+def test_a_term_in_every_page_still_has_a_score():
+    found = found_in(["web page"] * 5, ["web"])
+    assert (found.score > 0).all()
+    assert found.document.tolist() == [0, 1, 2, 3, 4]  # ties by page
+
+
+def test_visibility_adds_up_to_usefulness():
+    found = found_in(["cat dog", "cat", "dog bird"], ["cat", "dog", "bird"])
+    live, looked = np.arange(3), inspection(5)
+    total = visibility(found, live, looked).sum()
+    assert total == pytest.approx(usefulness(found, live, live, looked))
+
+
+def test_click_curve_is_that_of_the_clicks():
+    rng = np.random.default_rng(0)
+    ranks = np.arange(1, 51)
+    clicked = rng.choice(ranks, 20_000, p=ranks**-2.0 / (ranks**-2.0).sum()).astype(float)
+    assert fitted(clicked) == pytest.approx(2.0, abs=0.05)
+    with pytest.raises(BadInput, match="different ranks"):
+        fitted(np.array([1.0, 1.0]))
+
+
+def test_links_and_pagerank():
+    source, target = np.array([0, 1, 2, 2, 2]), np.array([2, 2, 0, 2, 0])
+    assert inlinks(source, target, 3).tolist() == [1, 0, 2]
+    rank = pagerank(source, target, 3)
+    assert rank.sum() == pytest.approx(1.0)
+    assert rank[2] > rank[0] > rank[1]
+    ring = pagerank(np.array([0, 1, 2]), np.array([1, 2, 0]), 3)
+    np.testing.assert_allclose(ring, 1 / 3)
+
+
+def test_queries_are_cut_at_the_knee_of_relevance():
+    sums = np.array([100.0, 90, 80, 70, 60, 0.001, 0.0005, 0.0])
+    assert above_knee(sums).tolist() == [True] * 5 + [False] * 3
+    found = found_in(["cat dog"], ["cat", "bird"])
+    assert relevance(found).tolist() == [found.score[0], 0.0] or (relevance(found) > 0).sum() == 1
+
+
+def test_queries_become_sets_of_terms():
+    asked = workload(
+        ["Cheap flights", "flights CHEAP cheap", "the of", "", "café"], np.array([2, 1, 5, 5, 1.0])
+    )
+    assert asked.empty == 2
+    assert sorted(asked.frequency.tolist()) == [0.25, 0.75]
+    assert sorted(asked.by_term().tolist()) == [0.25, 0.75, 0.75]
+
+
+def written(tmp_path, name, text):
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_formats_of_queries_agree(tmp_path):
+    files = [
+        written(tmp_path, "a.tsv", "cat\t3\nbig dog\t1\n"),
+        written(tmp_path, "b.csv", 'query,user,frequency\ncat,ann,3\n"big dog",bob,1\n'),
+        written(
+            tmp_path,
+            "c.jsonl",
+            "\n".join(
+                json.dumps({"query": q, "user": "ann", "frequency": f})
+                for q, f in (("cat", 3), ("big dog", 1))
+            ),
+        ),
+    ]
+    read = [read_workload(file) for file in files]
+    for other in read[1:]:
+        assert other.frequency.tolist() == read[0].frequency.tolist()
+        assert other.term.tolist() == read[0].term.tolist()
+
+
+def test_old_queries_of_a_log_fade(tmp_path):
+    log = written(
+        tmp_path, "log.csv", "query,time,rank\ncat,1970-01-01T00:00:00Z,1\ndog,864000,3\n"
+    )
+    assert read_queries(log).frequency.tolist() == [1, 1]
+    assert read_queries(log, now=864_000, window=86_400).frequency.tolist() == [0, 1]
+    assert read_queries(log, now=864_000, half_life=432_000).frequency.tolist() == [0.25, 1]
+    assert read_workload(log).clicked.tolist() == [1, 3]
+    assert len(read_workload(log, now=864_000.0, window=86_400.0)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cat\n", "line 1: must have 2 columns"),
+        ("cat\t1\ndog\t2\t3\n", "line 2: must have 2 columns"),
+        ("cat\t-1\n", "line 1: frequency must be a number, 0 or more"),
+        ("cat\tmany\n", "frequency must be a number"),
+        ("x" * 1_000_000 + "\t1\n", "at most 10,000 characters. Got 1,000,000"),
+        ("the\t1\n\t2\n", "must hold a word to search for"),
+        ("", "must hold a word to search for"),
+    ],
+)
+def test_bad_queries_are_refused_with_their_line(tmp_path, text, said):
+    with pytest.raises(BadInput, match=said):
+        read_workload(written(tmp_path, "q.tsv", text))
+
+
+def test_unknown_scoring():
+    with pytest.raises(UnknownPart, match="Known: tfidf, bm25, inlinks, pagerank"):
+        scoring("tf-idf")
+
+
+def test_a_page_of_a_million_distinct_terms():
+    text = " ".join(f"w{i}" for i in range(1_000_000))
+    counts = terms.counted([text], np.sort(terms.hashes(["w5 w999999 absent"])[1]))
+    assert counts.length.tolist() == [1_000_000]
+    assert counts.count.tolist() == [1, 1]
+
+
+def test_gain_where_no_page_held_the_term():
+    none = curves(np.empty(0, np.int64), np.empty(0), 1)[0]
+    assert moves(np.array([0.0]), np.array([2.0]), none)[0] == pytest.approx(2 * 0.382793, abs=1e-6)
+
+
+def visits(texts, at, first=0):
+    return pa.table(
+        {
+            "url": [f"https://a.example/{first + i}" for i in range(len(texts))],
+            "at": pa.array([int(at * 1e6)] * len(texts)).cast(pa.timestamp("us", tz="UTC")),
+            "digest": pa.array([hash_of(text) for text in texts], pa.uint64()),
+            "digest_of": ["text"] * len(texts),
+            "title": [text.split()[0] for text in texts],
+            "text": texts,
+        }
+    )
+
+
+def hash_of(text):
+    return int(terms.hashes([text])[1].sum())
+
+
+def test_bm25_is_that_of_the_index(tmp_path):
+    texts = ["dns resolver for dns", "dns", "a resolver", "nothing here", "dns resolver notes"]
+    with Store.open(tmp_path / "s", create=True) as store:
+        store.append(visits(texts, 1_700_000_000))
+        index = SearchIndex(store)
+        assert index.update().indexed == [0, 1, 2, 3, 4]
+        assert index.update().indexed == []
+        shown = {r.page: r.score for r in index.search("DNS resolver")}
+    said = [f"{text.split()[0]}\n{text}" for text in texts]  # titles are searched too
+    found = found_in(said, ["dns resolver"], by="bm25")
+    ours = dict(zip(found.document.tolist(), found.score.tolist(), strict=True))
+    assert shown.keys() == ours.keys()
+    for page, score in ours.items():
+        assert shown[page] == pytest.approx(score, rel=1e-4)
+
+
+def test_the_index_follows_the_store(tmp_path):
+    with Store.open(tmp_path / "s", create=True) as store:
+        store.append(visits(["cat one", "dog two"], 1_700_000_000))
+        asked = workload(["cat", "dog", "bird"], np.ones(3))
+        index = SearchIndex(store)
+        watched = index.watched(asked)
+        index.update(watched)
+        assert watched.changes.tolist() == [0, 0]
+        store.append(visits(["cat one", "bird two"], 1_700_086_400))
+        assert index.behind()[0].tolist() == [1]  # the other's copy is as it was
+        again = SearchIndex(store)
+        kept = again.watched(asked)  # as if in another process
+        assert again.update(kept).indexed == [1]
+        assert [r.url for r in again.search("bird")] == ["https://a.example/1"]
+        assert again.search("dog") == []
+        assert again.search("bird")[0].at == 1_700_086_400
+        assert kept.changes.tolist() == [0, 1]
+        assert kept.gain[1] > 0
+        assert len(again) == 2
+        other = again.watched(workload(["one"], np.ones(1)))  # nothing is known of other queries
+        assert len(other) == 0
+        assert again.update(other).indexed == []
+        assert (other.visible > 0).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("query", ["", "  ", "the of and", "?!"])
+def test_a_query_without_a_word_is_refused(tmp_path, query):
+    with Store.open(tmp_path / "s", create=True) as store:
+        index = SearchIndex(store)
+        with pytest.raises(BadInput, match="word to search for"):
+            index.search(query)
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tantivy", None)
+    with (
+        Store.open(tmp_path / "s", create=True) as store,
+        pytest.raises(BadInput, match=r"pip install 'recrawl\[search\]'"),
+    ):
+        SearchIndex(store)
+
+
+def test_relevance_sees_queries_begin_and_cease_to_match(tmp_path):
+    file = written(tmp_path, "q.tsv", "big cat\t1\ndog\t1\n")
+    judge = build("detector", f"relevance:queries={file}")
+    pairs = [
+        ("a cat", "a big cat", True),  # begins
+        ("dog", "bird", True),  # ceases
+        ("big cat", "cat, so big!", False),
+        ("cat", "small cat", False),
+        ("big dog", "dog", False),
+        ("cat", "big", False),
+        (None, "dog", None),
+    ]
+    before, after = (
+        pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
+    )
+    assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]

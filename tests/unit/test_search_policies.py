@@ -1,0 +1,132 @@
+"""Policies that know what people search for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support import write_trace
+
+from recrawl.content.queries import read_workload
+from recrawl.errors import BadInput
+from recrawl.history import Store
+from recrawl.history.memory import MemoryHistory
+from recrawl.lab.replay import TraceEngine, replay
+from recrawl.lab.traces import open_trace
+from recrawl.model import DAY, Budget
+from recrawl.planner import plan
+from recrawl.registry import build
+
+WORDS = [
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "eta",
+    "theta",
+    "iota",
+    "kappa",
+    "lambda",
+    "mu",
+]
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    """Page 0 changes in words people search for, page 1 in others, both daily; 2 to 9 never."""
+    rows = []
+    for day in range(10):
+        sought = "cat " * (1 + day % 3) + ("dog" if day % 2 else "bird")
+        rows.append(("https://a.example/0", day, 200, f"{sought} {' '.join(WORDS)}", []))
+        other = " ".join(f"{word}{day}" for word in WORDS)
+        rows.append(("https://a.example/1", day, 200, f"cat {other}", []))
+    rows += [
+        (f"https://a.example/{i}", 0, 200, f"cat dog {' '.join(WORDS)} {i}", [])
+        for i in range(2, 10)
+    ]
+    return open_trace(write_trace(tmp_path_factory.mktemp("t") / "trace", rows))
+
+
+@pytest.fixture(scope="module")
+def queries(tmp_path_factory):
+    file = tmp_path_factory.mktemp("q") / "queries.tsv"
+    file.write_text("cat\t5\ndog\t3\nbird\t2\n")
+    return file
+
+
+def after(trace, policy, days=6):
+    """The policy after some days on which every page was visited."""
+    engine = TraceEngine(trace)
+    history = MemoryHistory(
+        trace.urls, build("detector", "digest"), seen=trace.window[0], copies=trace
+    )
+    for day in range(days):
+        now = trace.window[0] + day * DAY
+        history.append(engine.visits(np.arange(len(trace)), now), now=now)
+        policy.learn(history, now)
+    return policy, history.pages(), now + DAY
+
+
+def test_a_page_that_searchers_see_change_comes_first(trace, queries):
+    for raw in (True, False):
+        policy = build("policy", f"user-centric:queries={queries}", raw=raw)
+        policy, pages, now = after(trace, policy)
+        score = policy.score(pages, now)
+        assert np.argmax(score) == 0
+        assert score[1] < score[0] / 2
+        assert (score[2:] > 0).all() != raw  # the paper's starves pages without a gain
+        assert policy.watched_.changes.tolist()[:3] == [5, 5, 0]
+
+
+def test_static_scores(trace, queries):
+    policy = build("policy", f"user-centric:queries={queries},scoring=inlinks")
+    policy, pages, now = after(trace, policy, days=3)
+    assert np.isfinite(policy.score(pages, now)).all()
+
+
+def test_small_changes_do_not_make_a_page_stale(trace):
+    policy, pages, now = after(trace, build("policy", "staleness:tau=0.9"))
+    # Page 0 keeps most of its text from day to day, page 1 nothing but a word.
+    assert policy.large(pages).tolist()[:3] == [0, 5, 0]
+    policy, pages, now = after(trace, build("policy", "staleness:tau=0.05"))
+    assert policy.large(pages).tolist()[:3] == [5, 5, 0]
+
+
+def test_embarrassment_counts_looks(trace, queries):
+    policy = build("policy", f"embarrassment:queries={queries},tau=0.05,visits_per_day=5")
+    policy, pages, now = after(trace, policy)
+    score = policy.score(pages, now)
+    assert np.isfinite(score).all()
+    assert score.max() > 0
+
+
+def test_replays_run_on_searchers_behalf(trace, queries):
+    done = replay(trace, f"user-centric:queries={queries}", Budget(fetches=1))
+    later = done.page[done.cycle > 4]
+    assert (later == 0).mean() > 0.5
+
+
+def test_plans_of_a_store_measure_while_they_index(trace, queries, tmp_path):
+    with Store.open(tmp_path / "s", create=True) as store:
+        for day in range(4):
+            now = trace.window[0] + day * DAY
+            text = trace.texts(np.arange(len(trace)), np.full(len(trace), now))
+            table = TraceEngine(trace).visits(np.arange(len(trace)), now)
+            place = table.schema.get_field_index("text")
+            store.append(table.set_column(place, "text", text.cast("string")))
+            made = plan(store, 1, now=now, policy=f"user-centric:queries={queries}")
+        assert made.urls() == ["https://a.example/0"]
+        assert (tmp_path / "s" / "index" / "measured.npz").exists()
+
+
+def test_missing_queries_are_said(tmp_path, trace):
+    with pytest.raises(BadInput, match="must be a text file"):
+        replay(trace, f"user-centric:queries={tmp_path / 'none.tsv'}", Budget(fetches=1))
+    assert len(read_workload(_one(tmp_path))) == 1
+
+
+def _one(folder):
+    file = folder / "one.tsv"
+    file.write_text("cat\t1\n")
+    return file
