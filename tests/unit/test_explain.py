@@ -57,6 +57,9 @@ def test_waiting_as_long_as_it_says_has_it_picked(crawl):
         def signals(self):
             return None
 
+        def models(self):
+            return None
+
         def pages(self):
             return self.then
 
