@@ -50,9 +50,13 @@ class Around:
         found: FloatArray = _evidence(self.row, self.weight, rate, *seen, page, since, now)
         return found
 
-    def rate(self, own: Own, page: IntArray, prior: FloatArray) -> FloatArray:
-        """Hits a day of the neighbours, drawn towards `prior`, one of each of these pages."""
-        found: FloatArray = _rate(self.row, self.weight, own.events, own.days, page, prior)
+    def rates(self, own: Own, rate: FloatArray, prior: FloatArray, page: IntArray) -> FloatArray:
+        """Log of the neighbours' hits a day, drawn towards `prior`, over `rate`; 0 without any.
+
+        Both are of all pages.
+        """
+        of = (own.events, own.days, rate, prior)
+        found: FloatArray = _rates(self.row, self.weight, *of, page)
         return found
 
 
@@ -77,15 +81,18 @@ def _evidence(row, weight, rate, last, last_hit, hit_days, page, since, now):  #
 
 
 @njit(cache=True)
-def _rate(row, weight, events, days, page, prior):  # type: ignore[no-untyped-def]
+def _rates(row, weight, events, days, rate, prior, page):  # type: ignore[no-untyped-def]
     found = np.zeros(len(page))
     for i in range(len(page)):
-        hits, time = 0.5, 0.5 / prior[i]
+        p = page[i]
+        if row[p, 0] < 0:
+            continue
+        hits, time = 0.5, 0.5 / prior[p]
         for k in range(row.shape[1]):
-            j = row[page[i], k]
+            j = row[p, k]
             if j < 0:
                 break
-            hits += weight[page[i], k] * events[j]
-            time += weight[page[i], k] * days[j]
-        found[i] = hits / time
+            hits += weight[p, k] * events[j]
+            time += weight[p, k] * days[j]
+        found[i] = np.log(hits / time / rate[p])
     return found

@@ -26,7 +26,7 @@ KEPT = 60_000  #: visits
 A_DAY = 6_000  #: of one day at most, so that there are days enough
 LEAST = 10  #: hits before anything is learned
 FOREST = 50  #: and before trees are grown
-MORE = 1.25  #: times as many hits before it is learned anew
+MORE = 1.15  #: times as many hits before it is learned anew
 JUDGES = 0.1  #: part of the visits, the latest, that a new model is tried on
 
 

@@ -8,14 +8,13 @@ import numpy as np
 
 from recrawl.forecast import kept
 from recrawl.forecast.learner import Learner
-from recrawl.forecast.watch import NAMES, Watch
+from recrawl.forecast.watch import NAMES, START, Watch
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Pages, Time
     from recrawl.protocols import History
 
-START = NAMES.index("days of directory")  #: what alone is believed before anything was learned
-MOST = 20.0  #: times the rate promises, or a part of it: further nothing is believed
+MOST = 1e3  #: times the rate promises, or a part of it: further nothing is believed
 
 
 class Online:
@@ -44,7 +43,7 @@ class Online:
             self.learner.train()
         found = self.learner.log_ratio(self.watch.columns)
         if found is None:
-            found = self.watch.columns[START].astype(np.float64)
+            found = self.watch.columns[NAMES.index(START)].astype(np.float64)
         self.log_ratio = np.clip(found, -np.log(MOST), np.log(MOST))
         if folder is not None and new_day:
             kept.save(self, folder, self.watch.event)

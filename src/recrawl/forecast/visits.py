@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.errors import BadInput
 from recrawl.model import DAY
 from recrawl.rates.past import owners, past
 
@@ -53,8 +52,6 @@ def day_of(at: FloatArray) -> FloatArray:
 
 def new_visits(pages: Pages, folded: IntArray, event: str) -> Visits:
     """The visits to pages beyond the first `folded` of each."""
-    if event not in EVENTS:
-        raise BadInput(f"event must be one of {', '.join(EVENTS)}. Got {event!r}.")
     rows = np.flatnonzero(pages.n_compared != folded)
     found = past(pages.take(rows))
     page = owners(found.start)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.errors import BadInput
 from recrawl.features import copy, own
 from recrawl.features.around import Around
 from recrawl.features.days import Days
 from recrawl.features.groups import LEVELS, names, numbers
 from recrawl.features.own import Own
 from recrawl.forecast.prior import rates
-from recrawl.forecast.visits import day_of, new_visits
+from recrawl.forecast.visits import EVENTS, day_of, new_visits
 from recrawl.model import DAY
 from recrawl.related.linked import linked, targets
 from recrawl.related.nearest import nearest
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
 
 NEAR = 10  #: neighbours of a page
 DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
+SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
+PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
 DAYS = tuple(f"days of {level}" for level in LEVELS)
 AROUND = ("like pages since", "linked pages since", "like pages' rate", "linked pages' rate")
 #: The columns: those that move within a day first.
 NAMES = (*DAYS, *AROUND, *own.NAMES, *copy.NAMES)
 MOVING = len(DAYS) + 2
+START = "days of directory"  #: what alone is believed before anything was learned
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Watch:
     """The pages of a history, for one kind of event; see `visits.EVENTS`."""
 
     def __init__(self, event: str = "change") -> None:
+        if event not in EVENTS:
+            raise BadInput(f"event must be one of {', '.join(EVENTS)}. Got {event!r}.")
         self.event = event
         self._begin(np.empty(0, np.uint64), np.empty(0))
 
@@ -147,13 +153,12 @@ class Watch:
 
     def _columns(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
         """What is known of visits to these pages, our copies being of a time."""
-        rate, mean = self.rate[page], self.mean[page]
         found = np.empty((len(NAMES), len(page)), np.float32)
         found[:MOVING] = self._moving(page, since, now)
         for row, near in enumerate((self.like, self.linked), MOVING):
-            found[row] = np.log(near.rate(self.own, page, mean) / rate)
+            found[row] = near.rates(self.own, self.rate, self.mean, page)
         begin = MOVING + 2
-        found[begin : begin + len(own.NAMES)] = self.own.columns(page, now, rate)
+        found[begin : begin + len(own.NAMES)] = self.own.columns(page, now, self.rate[page])
         found[begin + len(own.NAMES) :] = self.about[:, page]
         return found
 
@@ -182,8 +187,12 @@ class Watch:
             return
         if self.vectors is None:
             self.vectors = Vectors(dims=DIMS, characters=CHARACTERS).fit(texts)
-        self.vector[rows] = self.vectors.embed(texts)
-        self.like.set(rows, nearest(self.vector, NEAR, rows=rows))
+        now = self.vectors.embed(texts)
+        moved = np.einsum("ij,ij->i", now, self.vector[rows]) < SAME
+        rows = rows[moved]
+        self.vector[rows] = now[moved]
+        exact = len(self.key) if len(rows) * len(self.key) <= PAIRS else 0
+        self.like.set(rows, nearest(self.vector, NEAR, rows=rows, exact=exact))
 
     def _find_linked(self, rows: IntArray, links: Outlinks, *, first: bool) -> None:
         page, target = targets(links, self.key)
