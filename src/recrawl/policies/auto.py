@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 BALANCED = "balanced"  #: the default: many changes found, and copies no less fresh for it
 LINKS = "new-links"
 OBJECTIVES = (BALANCED, *INDICES, LINKS)
-OPTIMISM = 4.0  #: how many times more is expected of a page rarely seen to change
-SLOW, SPAN = 0.0, 10.0
-THOMPSON = 0.0
+#: How much more is expected of a page the less often it was seen to change. That leaves a little of
+#: the change ratio to pages of which little is known, and gains freshness by it.
+OPTIMISM = 4.0
 
 
 class Auto:
@@ -70,18 +70,7 @@ class Auto:
             return -np.expm1(-hits) * online.size(pages)
         if name != BALANCED:
             return INDICES[name](hits / np.maximum(days, 1e-9), days)
-        hits = hits * (1.0 + OPTIMISM / np.sqrt(online.seen(pages) + 0.5))
-        if THOMPSON:
-            from scipy.special import ndtri
-
-            from recrawl.chance import uniform
-
-            v = np.log1p(THOMPSON / (online.seen(pages) + 0.5))
-            z = ndtri(np.clip(uniform(pages.key, self.seed, now), 1e-6, 1 - 1e-6))
-            hits = hits * np.exp(np.sqrt(v) * z - v / 2)
-        if SLOW:
-            return -np.expm1(-hits) / (hits / np.maximum(days, 1e-9) + 1.0 / SPAN) ** SLOW
-        return hits
+        return hits * (1.0 + OPTIMISM / np.sqrt(online.seen(pages) + 0.5))
 
     def _online(self, event: str) -> Online:
         """What is known of an event; nothing before it learned, or if no objective asks."""
