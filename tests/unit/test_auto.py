@@ -112,6 +112,7 @@ def filled(path, pages=30, days=20, digest=lambda page, day: day // (page % 5 + 
 
 
 STORES = {
+    "no page": {"pages": 0},
     "one page": {"pages": 1},
     "one visit each": {"days": 1},
     "two visits each": {"days": 2},

@@ -22,9 +22,9 @@ from rich.progress import (
 )
 
 import recrawl
-from recrawl import registry, units
+from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.policies.objectives import PURSUED
+from recrawl.policies.auto import PURSUED, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ StorePath = Annotated[Path, typer.Argument(metavar="STORE", help="Folder of the 
 PolicyName = Annotated[str | None, typer.Option("--policy", help="See `recrawl parts policy`.")]
 Objective = Annotated[
     str | None,
-    typer.Option(help="change-ratio, freshness, age, harmonic or new-links; not with --policy."),
+    typer.Option(help="freshness, age, new-links, …, or with weights: age=1,new-links=2."),
 ]
 BudgetText = Annotated[str, typer.Option(help="Fetches (1000), or a share of the pages (5%).")]
 Now = Annotated[str | None, typer.Option(help="As of this time (ISO 8601, UTC) instead of now.")]
@@ -86,10 +86,11 @@ def policy_name(policy: str | None, objective: str | None) -> str:
 
 
 def pursuing(objective: str) -> str:
-    """The policy for an objective."""
-    if objective not in PURSUED:
-        raise registry.unknown("objective", objective, PURSUED)
-    return PURSUED[objective]
+    """The policy for an objective, or for several with weights."""
+    if objective in PURSUED:
+        return PURSUED[objective]
+    weights(objective)  # complains of what is none
+    return f"auto:objective={objective.replace(',', '+')}"
 
 
 def budget_of(

@@ -8,7 +8,7 @@ the columns. But where nobody looked they can only guess; there both are drawn t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from recrawl.forecast.watch import Told
     from recrawl.model import BoolArray, FloatArray
 
-KEPT = 60_000  #: visits
-A_DAY = 6_000  #: of one day at most, so that there are days enough
+MOST = 120_000  #: visits that are kept; when there are more, every second one is
+AT_ONCE = 6_000  #: of those told at once, so that there are days enough
 LEAST = 10  #: hits before anything is learned
 FOREST = 50  #: and before trees are grown
 MORE = 1.15  #: times as many hits before it is learned anew
@@ -35,7 +35,7 @@ class Learner:
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.rows: list[list[NDArray[np.generic]]] = []  #: columns, offset, hit: visits of a day
+        self.rows: list[list[NDArray[Any]]] = []  #: columns, offset, hit: visits of a day
         self.hits = 0
         self.trained = 0  #: hits when last learned
         self.version = 0  #: models that were believed so far
@@ -46,10 +46,13 @@ class Learner:
         """Visits of one day."""
         hit = told.visits.hit
         self.hits += int(hit.sum())
-        rows = np.arange(len(hit))
-        if len(hit) > A_DAY:
-            rows = np.sort(np.random.default_rng(self.seed).choice(rows, A_DAY, replace=False))
-        self.rows.append([told.columns[:, rows], told.offset[rows], hit[rows]])
+        self.rows.append(_some([told.columns, told.offset, hit], AT_ONCE, self.seed))
+        if sum(len(rows[-1]) for rows in self.rows) > MOST:
+            self.rows = [_some(self._all(), MOST // 2, self.seed)]
+
+    def _all(self) -> list[NDArray[Any]]:
+        """Columns, offset and hit of all visits that are kept."""
+        return [np.concatenate(one, axis=-1) for one in zip(*self.rows, strict=True)]
 
     def forget_visits(self) -> None:
         """They will be told anew; what was learned stays."""
@@ -60,8 +63,7 @@ class Learner:
         if self.hits < max(LEAST, MORE * self.trained):
             return
         self.trained = self.hits
-        kept = (np.concatenate(x, axis=-1)[..., -KEPT:] for x in zip(*self.rows, strict=True))
-        columns, offset, hit = kept
+        columns, offset, hit = self._all()
         self.rows = [[columns, offset, hit]]
         early = slice(int(len(hit) * (1.0 - JUDGES)))
         late = slice(early.stop, None)
@@ -84,6 +86,15 @@ class Learner:
         A row a column, a column a page; None if nothing was learned yet.
         """
         return None if self.linear is None else _log_ratio(self.linear, self.boosted, columns)
+
+
+def _some(rows: list[NDArray[Any]], most: int, seed: int) -> list[NDArray[Any]]:
+    """So many of the visits, drawn at random, in their order."""
+    size = len(rows[-1])
+    if size <= most:
+        return rows
+    kept = np.sort(np.random.default_rng((seed, size)).choice(size, most, replace=False))
+    return [one[..., kept] for one in rows]
 
 
 def _fit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +47,10 @@ class Online:
             found = self.watch.columns[NAMES.index(START)].astype(np.float64)
         self.log_ratio = np.clip(found, -np.log(MOST), np.log(MOST))
         if folder is not None and new_day:
-            kept.save(self, folder, self.watch.event)
+            with suppress(
+                PermissionError
+            ):  # a store that may not be written to can be planned from
+                kept.save(self, folder, self.watch.event)
 
     def hits(self, pages: Pages, now: Time) -> FloatArray:
         """How many hits are due at each page by now: s, where a visit is one with 1 − exp(−s)."""

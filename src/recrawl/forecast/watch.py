@@ -18,7 +18,7 @@ from recrawl.forecast.visits import EVENTS, day_of, new_visits
 from recrawl.model import DAY
 from recrawl.related.linked import linked, targets
 from recrawl.related.nearest import nearest
-from recrawl.related.vectors import Vectors
+from recrawl.related.vectors import SAMPLE, Vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 NEAR = 10  #: neighbours of a page
 DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
+GROWN = 2  #: times as many pages as the words were learned from: learn them anew
 SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
 PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
 DAYS = tuple(f"days of {level}" for level in LEVELS)
@@ -66,6 +67,7 @@ class Watch:
         self.name = np.zeros((len(LEVELS), size), np.uint64)
         self.about = np.zeros((len(copy.NAMES), size), np.float32)
         self.vectors: Vectors | None = None
+        self.fitted = 0  #: pages that the words were learned from
         self.vector = np.zeros((size, DIMS), np.float32)
         self.like, self.linked = Around.none(size, NEAR), Around.none(size, NEAR)
         self.often = np.zeros(size, np.int64)  #: links to the page
@@ -113,7 +115,7 @@ class Watch:
             getattr(self, name)[place] = old[name]
         for name in ("name", "about"):
             getattr(self, name)[:, place] = old[name]
-        self.vectors = old["vectors"]
+        self.vectors, self.fitted = old["vectors"], old["fitted"]
         new = np.setdiff1d(np.arange(len(pages)), place)
         self.name[:, new] = names(pages.take(new).urls())
         self.day = old["day"].regrouped(*numbers(self.name), place)
@@ -172,14 +174,19 @@ class Watch:
     def _read(self, pages: Pages) -> None:
         """Look at the copies that are new: their texts and links."""
         version = np.where(np.isnan(pages.last_visit), -1, pages.n_changes)
-        rows = np.flatnonzero(version != self.copied)
+        there = int((version >= 0).sum())
+        if self.fitted < min(there / GROWN, SAMPLE):  # the words are known from too few pages
+            self.vectors, self.fitted = None, there
+            rows = np.flatnonzero(version >= 0)
+        else:
+            rows = np.flatnonzero(version != self.copied)
         if not len(rows):
             return
         some = pages.take(rows)
         texts, links = some.texts(), some.outlinks()
         self.about[:, rows] = copy.columns(texts, np.diff(links.start), some.urls())
         self._find_like(rows, texts)
-        self._find_linked(rows, links, first=bool((self.copied < 0).all()))
+        self._find_linked(rows, links)
         self.copied[rows] = version[rows]
 
     def _find_like(self, rows: IntArray, texts: pa.Array) -> None:
@@ -187,6 +194,7 @@ class Watch:
             return
         if self.vectors is None:
             self.vectors = Vectors(dims=DIMS, characters=CHARACTERS).fit(texts)
+            self.vector[:] = 0.0
         now = self.vectors.embed(texts)
         moved = np.einsum("ij,ij->i", now, self.vector[rows]) < SAME
         rows = rows[moved]
@@ -194,10 +202,10 @@ class Watch:
         exact = len(self.key) if len(rows) * len(self.key) <= PAIRS else 0
         self.like.set(rows, nearest(self.vector, NEAR, rows=rows, exact=exact))
 
-    def _find_linked(self, rows: IntArray, links: Outlinks, *, first: bool) -> None:
+    def _find_linked(self, rows: IntArray, links: Outlinks) -> None:
         page, target = targets(links, self.key)
         other = rows[page] != target
         page, target = page[other], target[other]
-        if first:
-            self.often = np.bincount(target, minlength=len(self.key))
+        new = self.copied[rows[page]] < 0
+        self.often += np.bincount(target[new], minlength=len(self.key))
         self.linked.set(rows, linked(page, target, len(rows), self.often, NEAR))

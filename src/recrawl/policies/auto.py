@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 BALANCED = "balanced"  #: the default: many changes found, and copies no less fresh for it
 LINKS = "new-links"
 OBJECTIVES = (BALANCED, *INDICES, LINKS)
+PURSUED = {LINKS: "links"}  #: objectives for which another policy is better
 #: How much more is expected of a page the less often it was seen to change. That leaves a little of
 #: the change ratio to pages of which little is known, and gains freshness by it.
 OPTIMISM = 4.0
