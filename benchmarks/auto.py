@@ -75,6 +75,7 @@ def _visits(names: pa.Array, row: IntArray, day: int, now: float) -> pa.Table:
     at = pa.array(np.full(len(row), int(now * 1e6)))
     columns["at"] = at.cast(VISITS.field("at").type)
     columns["status"] = pa.array(np.full(len(row), 200, np.int16))
+    columns["digest_of"] = pa.array(["text"] * len(row))
     every = 2 + row // 400 % 60  # days between changes: a directory changes together
     columns["digest"] = pa.array(((day + row // 400) // every).astype(np.uint64))
     return pa.table(columns, schema=VISITS)

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from recrawl.forecast.watch import Told
     from recrawl.model import BoolArray, FloatArray
 
+    Models = tuple[Hazard, Boosted | None]
+
 MOST = 120_000  #: visits that are kept; when there are more, every second one is
 AT_ONCE = 6_000  #: of those told at once, so that there are days enough
 LEAST = 10  #: hits before anything is learned
 FOREST = 50  #: and before trees are grown
 MORE = 1.15  #: times as many hits before it is learned anew
 JUDGES = 0.1  #: part of the visits, the latest, that a new model is tried on
+DOUBT = 2.0  #: standard errors by which it must foretell them worse to be dropped
 
 
 class Learner:
@@ -59,7 +62,7 @@ class Learner:
         self.rows, self.hits, self.trained = [], 0, 0
 
     def train(self) -> None:
-        """Learn anew, if there is enough that is new and it foretells the latest visits better."""
+        """Learn anew if enough is new; believed unless it foretells the latest visits worse."""
         if self.hits < max(LEAST, MORE * self.trained):
             return
         self.trained = self.hits
@@ -69,13 +72,9 @@ class Learner:
         late = slice(early.stop, None)
         if self.linear is not None:
             trial = _fit(columns[:, early], offset[early], hit[early], self.seed)
-            losses = [
-                hazard.log_loss(
-                    offset[late] + _log_ratio(*models, columns[:, late]), hit[late]
-                ).sum()
-                for models in ((self.linear, self.boosted), trial)
-            ]
-            if losses[1] > losses[0]:
+            if _worse(
+                trial, (self.linear, self.boosted), columns[:, late], offset[late], hit[late]
+            ):
                 return
         self.linear, self.boosted = _fit(columns, offset, hit, self.seed)
         self.version += 1
@@ -88,6 +87,15 @@ class Learner:
         return None if self.linear is None else _log_ratio(self.linear, self.boosted, columns)
 
 
+def _worse(
+    new: Models, old: Models, columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray
+) -> bool:
+    """Whether the new models foretell visits worse than the old ones, beyond chance."""
+    losses = [hazard.log_loss(offset + _log_ratio(*one, columns), hit) for one in (new, old)]
+    more = losses[0] - losses[1]
+    return bool(more.sum() > DOUBT * np.sqrt(len(more)) * more.std())
+
+
 def _some(rows: list[NDArray[Any]], most: int, seed: int) -> list[NDArray[Any]]:
     """So many of the visits, drawn at random, in their order."""
     size = len(rows[-1])
@@ -97,9 +105,7 @@ def _some(rows: list[NDArray[Any]], most: int, seed: int) -> list[NDArray[Any]]:
     return [one[..., kept] for one in rows]
 
 
-def _fit(
-    columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, seed: int
-) -> tuple[Hazard, Boosted | None]:
+def _fit(columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, seed: int) -> Models:
     linear = hazard.fit(columns, offset, hit)
     return linear, boosted.fit(columns, offset, hit, seed=seed) if hit.sum() >= FOREST else None
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
     from recrawl.protocols import History, Policy
 
-DEFAULT_POLICY = "poisson"  #: because it never starves a page
+DEFAULT_POLICY = "auto"  #: because it learns from all there is, and starves no page
 #: Why a page is in a plan, in their order there.
 PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED = range(5)
 WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ")
