@@ -12,7 +12,7 @@ from pathlib import Path
 
 import benchmarks
 
-SKIP = {"__main__", "harness"}
+SKIP = {"__main__", "choose", "harness"}
 PAGE = Path("docs/performance.md")
 LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow", "selectolax", "fastwarc", "scrapy")
 

@@ -52,6 +52,7 @@ class Columns:
         )
 
     def signals(self) -> None: ...
+    def models(self) -> None: ...
 
     def pages(self) -> Pages:
         return self._pages

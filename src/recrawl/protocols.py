@@ -10,10 +10,11 @@ from typing import IO, TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
 
-    from recrawl.model import FloatArray, Pages, Signals, Time
+    from recrawl.model import FloatArray, Forecast, Pages, Signals, Time
 
 
 class History(Protocol):
@@ -22,6 +23,9 @@ class History(Protocol):
     def pages(self) -> Pages: ...
     def signals(self) -> Signals | None:
         """What others say of changes; None where nobody does."""
+
+    def models(self) -> Path | None:
+        """The folder where policies keep what they learned; None where nothing is kept."""
 
 
 class Recorder(History, Protocol):
@@ -56,6 +60,20 @@ class Policy(Protocol):
     def score(self, pages: Pages, now: Time) -> FloatArray: ...
     def learn(self, history: History, now: Time) -> None:
         """Between cycles; sees only recorded visits."""
+
+
+@runtime_checkable
+class Forecaster(Protocol):
+    """A policy that says how likely a visit shows a change, better than the rate alone."""
+
+    def forecast(self, pages: Pages, now: Time) -> Forecast: ...
+
+
+@runtime_checkable
+class Reasoner(Protocol):
+    """A policy that can say in words why it wants a page, the strongest reason first."""
+
+    def reasons(self, pages: Pages, row: int) -> list[str]: ...
 
 
 @runtime_checkable

@@ -246,9 +246,9 @@ def test_replays_of_several_traces_run_side_by_side_and_a_store_is_a_trace(path,
     found = json.loads(recrawl("replay", small, copy, *options).stdout)
     assert [(run["trace"], run["policy"]) for run in found["runs"]] == [
         ("small", "oldest"),
-        ("small", "poisson"),
+        ("small", "auto"),
         ("copy", "oldest"),
-        ("copy", "poisson"),
+        ("copy", "auto"),
     ]
     assert found["runs"][0] | {"trace": ""} == found["runs"][2] | {"trace": ""}
     own = recrawl("replay", path, "--cohort", "all", "--discover", "oracle")

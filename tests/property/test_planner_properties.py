@@ -48,6 +48,9 @@ class Past:
     def signals(self):
         return None
 
+    def models(self):
+        return None
+
     def pages(self):
         return self._pages
 

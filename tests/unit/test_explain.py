@@ -43,7 +43,7 @@ def test_waiting_as_long_as_it_says_has_it_picked(crawl):
     import re
     from dataclasses import replace
 
-    told = verdict(crawl, f"{H}1", 2)
+    told = verdict(crawl, f"{H}1", 2, policy="poisson")
     days = float(re.search(r"another ([\d.]+) d", told)[1])
     pages = crawl.pages()
     row = crawl.page_id(f"{H}1")
@@ -57,11 +57,14 @@ def test_waiting_as_long_as_it_says_has_it_picked(crawl):
         def signals(self):
             return None
 
+        def models(self):
+            return None
+
         def pages(self):
             return self.then
 
-    assert row in plan(Later(days * 1.05), 2, now=NOW).pages.page_id
-    assert row not in plan(Later(days * 0.9), 2, now=NOW).pages.page_id
+    assert row in plan(Later(days * 1.05), 2, now=NOW, policy="poisson").pages.page_id
+    assert row not in plan(Later(days * 0.9), 2, now=NOW, policy="poisson").pages.page_id
 
 
 def test_what_stands_in_the_way(crawl):

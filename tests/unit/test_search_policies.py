@@ -89,7 +89,7 @@ def test_small_changes_do_not_make_a_page_stale(trace):
     policy, pages, now = after(trace, build("policy", "staleness:tau=0.9"))
     # Page 0 keeps most of its text from day to day, page 1 nothing but a word.
     assert policy.large(pages).tolist()[:3] == [0, 5, 0]
-    policy, pages, now = after(trace, build("policy", "staleness:tau=0.05"))
+    policy, pages, _ = after(trace, build("policy", "staleness:tau=0.05"))
     assert policy.large(pages).tolist()[:3] == [5, 5, 0]
 
 

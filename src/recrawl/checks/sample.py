@@ -72,6 +72,7 @@ class SampleHistory:
         return self.seen
 
     def signals(self) -> None: ...
+    def models(self) -> None: ...
 
 
 def build_pages(past: Intervals, first_visit: FloatArray, *, until: Time = np.inf) -> Pages:

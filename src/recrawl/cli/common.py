@@ -22,9 +22,9 @@ from rich.progress import (
 )
 
 import recrawl
-from recrawl import registry, units
+from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.policies.objectives import PURSUED
+from recrawl.policies.auto import PURSUED, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +42,8 @@ PolicyName = Annotated[str | None, typer.Option("--policy", help="See `recrawl p
 Objective = Annotated[
     str | None,
     typer.Option(
-        help="change-ratio, freshness, age, harmonic, new-links or search; not with --policy."
+        help="freshness, age, new-links, search, …, or with weights: age=1,new-links=2; not with "
+        "--policy."
     ),
 ]
 Queries = Annotated[
@@ -93,15 +94,16 @@ def policy_name(policy: str | None, objective: str | None, queries: Path | None 
 
 
 def pursuing(objective: str, queries: Path | None = None) -> str:
-    """The policy for an objective."""
-    if objective not in PURSUED:
-        raise registry.unknown("objective", objective, PURSUED)
+    """The policy for an objective, or for several with weights."""
     if (objective == "search") != (queries is not None):
         raise BadInput(
             "--objective search must be given with --queries FILE, what people search for, and "
             f"no other objective with it. Got {objective!r} and {queries}."
         )
-    return PURSUED[objective] + (f":queries={queries}" if queries else "")
+    if objective in PURSUED:
+        return PURSUED[objective] + (f":queries={queries}" if queries else "")
+    weights(objective)  # complains of what is none
+    return f"auto:objective={objective.replace(',', '+')}"
 
 
 def budget_of(

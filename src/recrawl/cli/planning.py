@@ -130,6 +130,8 @@ def explain(
     say(f"a visit now  shows a change with probability {told.p_change:.2f}")
     for said in told.signals:
         say(f"signal       {said}")
+    for reason in told.reasons:
+        say(f"because      {reason}")
     say(f"score        {told.score:.4g}, rank {told.rank:,} of {told.of:,}")
     say(f"in the plan  {told.verdict}")
 

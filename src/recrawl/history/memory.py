@@ -146,20 +146,23 @@ class MemoryHistory:
     def signals(self) -> None:
         """Nobody claims anything in a replay."""
 
+    def models(self) -> None:
+        """A replay begins knowing nothing."""
+
     def urls(self, page_id: IntArray) -> Sequence[str]:
         return [self.names[row] for row in page_id]
 
     def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         if not self._log:
             self._log.append(tuple(np.empty(0, np.int64) for _ in range(10)))
-        row, days, changed, at, modified, *counts = (
-            np.concatenate(part) for part in zip(*self._log, strict=True)
-        )
+        if len(self._log) > 1:  # in one piece, so that the next time only what is new is added
+            self._log = [tuple(np.concatenate(part) for part in zip(*self._log, strict=True))]
         place = np.full(len(self.names), -1)
         place[page_id] = np.arange(len(page_id))
+        mine = np.flatnonzero(place[self._log[0][0]] >= 0)
+        row, days, changed, at, modified, *counts = (column[mine] for column in self._log[0])
         place = place[row]
         order = np.lexsort((at, place))
-        order = order[place[order] >= 0]
         if never_seen:
             counts[:2] = counts[3:]
         return Intervals(

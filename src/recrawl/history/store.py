@@ -119,6 +119,10 @@ class Store:
         with self._connect() as connection:
             return signals.read(connection)
 
+    def models(self) -> Path:
+        """The folder where policies keep what they learned."""
+        return self.path / "models"
+
     def claim(self, claims: pa.Table) -> int:
         """Record claims of change (url, kind, said, seen); unknown pages are passed over."""
         self._lock.acquire()

@@ -12,6 +12,7 @@ from recrawl.errors import BadInput
 from recrawl.forecast.signals import odds, updated
 from recrawl.model import DAY
 from recrawl.planner.plan import DEFAULT_POLICY, DISCOVERED, SCORED, contest, due, p_change, told
+from recrawl.protocols import Reasoner
 from recrawl.rates.smoothed import quantiles, smoothed
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Explanation:
     rate_high: float  #: 95 % quantile
     p_change: float
     signals: list[str]  #: what sitemaps and feeds say, and what that is worth
+    reasons: list[str]  #: why the policy wants it or not, the strongest first, if it can say
     score: float
     rank: int  #: among all pages, by score
     of: int
@@ -72,14 +74,21 @@ def explain(
         rate=float(smoothed(one)[0]),
         rate_low=float(low),
         rate_high=float(high),
-        p_change=float(updated(p_change(one, now), odds(game.heard, len(game.pages))[found])[0]),
+        p_change=float(
+            updated(p_change(game.policy, one, now), odds(game.heard, len(game.pages))[found])[0]
+        ),
         signals=[_signal(said, row, now) for said in game.heard if row in said.rows],
+        reasons=_reasons(game, row),
         score=float(game.score[row]),
         rank=_rank(game, row),
         of=len(game.pages),
         picked=picked,
         verdict="It is in the plan." if picked else _verdict(game, row, rivals),
     )
+
+
+def _reasons(game: Contest, row: int) -> list[str]:
+    return game.policy.reasons(game.pages, row) if isinstance(game.policy, Reasoner) else []
 
 
 def _signal(said: Heard, row: int, now: Time) -> str:

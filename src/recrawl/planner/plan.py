@@ -16,6 +16,7 @@ from recrawl.forecast.signals import Heard, heard, odds, updated
 from recrawl.model import DAY, Budget
 from recrawl.planner.choose import Allowance
 from recrawl.planner.rules import Rule, Ruled, apply
+from recrawl.protocols import Forecaster
 from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
     from recrawl.protocols import History, Policy
 
-DEFAULT_POLICY = "poisson"  #: because it never starves a page
+DEFAULT_POLICY = "auto"  #: because it learns from all there is, and starves no page
 #: Why a page is in a plan, in their order there.
 PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED = range(5)
 WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ")
@@ -162,7 +163,7 @@ def contest(
         pages=pages,
         policy=judge,
         heard=said,
-        score=judge.score(pages, now) * ruled.weight * _boost(said, pages, now),
+        score=judge.score(pages, now) * ruled.weight * _boost(judge, said, pages, now),
         ties=drawn(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
         ruled=ruled,
         eligible=~ruled.never & (ruled.pin | (now >= due(pages, ruled))),
@@ -190,20 +191,22 @@ def plan(
     game = contest(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
     rows, why = game.choose()
     chosen = game.pages.take(rows)
-    p = updated(p_change(chosen, now), odds(game.heard, len(game.pages))[rows])
+    p = updated(p_change(game.policy, chosen, now), odds(game.heard, len(game.pages))[rows])
     return Plan(chosen, game.score[rows], p, why, now)
 
 
-def p_change(pages: Pages, now: Time) -> FloatArray:
-    """The probability that a visit now shows a change, by the smoothed rate."""
+def p_change(policy: Policy, pages: Pages, now: Time) -> FloatArray:
+    """The probability that a visit now shows a change, by the policy or by the smoothed rate."""
+    if isinstance(policy, Forecaster):
+        return policy.forecast(pages, now).p_change
     return from_rate(smoothed(pages), pages.days_since_visit(now)).p_change
 
 
-def _boost(said: list[Heard], pages: Pages, now: Time) -> FloatArray | float:
+def _boost(policy: Policy, said: list[Heard], pages: Pages, now: Time) -> FloatArray | float:
     """What signals make of scores: as much as of the probability of a change."""
     if not said:
         return 1.0
-    p = np.clip(p_change(pages, now), 1e-9, 1.0)
+    p = np.clip(p_change(policy, pages, now), 1e-9, 1.0)
     return updated(p, odds(said, len(pages))) / p
 
 

@@ -68,14 +68,6 @@ INDICES: Final[dict[str, Callable[[FloatArray, FloatArray], FloatArray]]] = {
 }
 
 
-#: By objective, the policy that pursues it.
-PURSUED: Final = {name: name for name in INDICES} | {
-    "new-links": "links",
-    "never-seen-links": "links:never_seen=true",
-    "search": "user-centric",
-}
-
-
 class Objective(Unlearned):
     """An index at an estimated rate; `rate` names a registered one."""
 

@@ -1,0 +1,91 @@
+"""How is what was learned kept? As arrays in a file, of a version of its own, beside the store."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recrawl.errors import StoreInvalid
+from recrawl.features.around import Around
+from recrawl.features.days import Days
+from recrawl.features.own import Own
+from recrawl.forecast.boosted import Boosted
+from recrawl.forecast.hazard import Hazard
+from recrawl.forecast.learner import Learner
+from recrawl.forecast.watch import NAMES, Watch
+from recrawl.related.vectors import Vectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recrawl.forecast.online import Online
+
+FORMAT = 1  #: of the files; another is not read but learned anew
+KEPT = 3  #: files
+_KINDS = {k.__name__: k for k in (Watch, Learner, Own, Around, Days, Vectors, Hazard, Boosted)}
+
+
+def save(online: Online, folder: Path, event: str) -> Path:
+    """Write all that is known as the next version; older ones but the last few are removed."""
+    folder.mkdir(exist_ok=True)
+    old = versions(folder, event)
+    number = int(old[-1].stem.rpartition("-")[2]) + 1 if old else 1
+    arrays: dict[str, Any] = {}
+    tree = [_flat(part, arrays) for part in (online.watch, online.learner)]
+    about = {"format": FORMAT, "columns": list(NAMES), "tree": tree}
+    file = folder / f"auto-{event}-{number:06}.npz"
+    new = file.with_suffix(".new")
+    with new.open("wb") as stream:
+        np.savez(stream, about=np.array(json.dumps(about)), **arrays)
+    new.rename(file)
+    for gone in old[: 1 - KEPT]:
+        gone.unlink(missing_ok=True)
+    return file
+
+
+def load(online: Online, folder: Path, event: str) -> None:
+    """Take up the newest version, if there is one of this format."""
+    for file in reversed(versions(folder, event)):
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                about = json.loads(str(arrays["about"]))
+                if (about["format"], about["columns"]) == (FORMAT, list(NAMES)):
+                    online.watch, online.learner = (_whole(t, arrays) for t in about["tree"])
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise StoreInvalid(
+                f"{file} is damaged: {error}. Remove it; what it held is learned anew."
+            ) from error
+        return
+
+
+def versions(folder: Path, event: str) -> list[Path]:
+    """The files of one kind of event, the oldest first."""
+    return sorted(folder.glob(f"auto-{event}-*.npz"))
+
+
+def _flat(value: Any, arrays: dict[str, Any]) -> Any:
+    """The value as JSON, its arrays put aside by number."""
+    if isinstance(value, np.ndarray):
+        arrays[name := f"a{len(arrays)}"] = value
+        return {"array": name}
+    if type(value).__name__ in _KINDS:
+        inside = {name: _flat(part, arrays) for name, part in vars(value).items()}
+        return {"kind": type(value).__name__, "inside": inside}
+    if isinstance(value, list | tuple):
+        return [_flat(part, arrays) for part in value]
+    return value
+
+
+def _whole(value: Any, arrays: Any) -> Any:
+    if isinstance(value, list):
+        return [_whole(part, arrays) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    made = object.__new__(_KINDS[value["kind"]])
+    vars(made).update({name: _whole(part, arrays) for name, part in value["inside"].items()})
+    return made

@@ -1,0 +1,83 @@
+"""Why is a visit to this page worth more, or less, than its rate says? In words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl import units
+from recrawl.features import copy, own
+from recrawl.features.groups import LEVELS
+from recrawl.forecast.watch import AROUND, DAYS, NAMES, START
+
+if TYPE_CHECKING:
+    from recrawl.forecast.online import Online
+    from recrawl.forecast.watch import Watch
+    from recrawl.model import IntArray, Pages
+
+MOST = 3  #: reasons given
+LEAST = 0.05  #: log of a factor below which it is no reason
+LIKE, LINKED = "the pages most like it", "the pages it links to"
+#: Columns that are one reason together.
+FAMILIES = (DAYS, *((name,) for name in AROUND), own.NAMES, copy.NAMES)
+
+
+def reasons(online: Online, pages: Pages, row: int) -> list[str]:
+    """The strongest, the first of them the page's own past."""
+    at = int(online.rows(pages.take(np.array([row])))[0])
+    if at < 0:
+        return ["new here: nothing but the mean of all pages is known"]
+    added = _added(online, at)
+    factor = {family: sum(added[name] for name in family) for family in FAMILIES}
+    said = [_past(pages, row)]
+    for family in sorted(FAMILIES, key=lambda family: -abs(factor[family])):
+        if abs(factor[family]) >= LEAST:
+            strongest = max(family, key=lambda name: abs(added[name]))
+            said.append(f"{_words(online.watch, strongest, at)}: × {np.exp(factor[family]):.2g}")
+    return said[:MOST]
+
+
+def _added(online: Online, at: int) -> dict[str, float]:
+    """By column what it adds to the logarithm of what is expected; as far as a sum can say it."""
+    columns = online.watch.columns[:, at]
+    if online.learner.linear is None:
+        return dict.fromkeys(NAMES, 0.0) | {START: float(online.log_ratio[at])}
+    parts = online.learner.linear.parts(columns[:, None])[:, 0]
+    return dict(zip(NAMES, parts.tolist(), strict=True))
+
+
+def _past(pages: Pages, row: int) -> str:
+    n, changes = int(pages.n_compared[row]), int(pages.n_changes[row])
+    if not n:
+        return "never compared; explored"
+    if not changes:
+        return f"never seen to change in {units.count(n, 'visit')}; explored"
+    last = min(n, 9)
+    changed = int(pages.recent[row] & np.uint64(2**last - 1)).bit_count()
+    return f"changed in {changed} of the last {units.count(last, 'visit')}"
+
+
+def _words(watch: Watch, name: str, at: int) -> str:
+    if name in DAYS:
+        level = DAYS.index(name)
+        group = watch.day.group[level]
+        mates = np.flatnonzero((group == group[at]) & (np.arange(len(group)) != at))
+        return _shown(watch, mates, at, f"its {LEVELS[level]}" if level else LEVELS[level])
+    if name in AROUND:
+        near, called = (watch.like, LIKE) if name.startswith("like") else (watch.linked, LINKED)
+        if name.endswith("rate"):
+            return f"how often {called} change"
+        return _shown(watch, near.row[at][near.row[at] >= 0], at, called)
+    return "how lately it changed" if name in own.NAMES else "what our copy and its URL look like"
+
+
+def _shown(watch: Watch, mates: IntArray, at: int, called: str) -> str:
+    """What visits to other pages have shown since ours."""
+    since = watch.since[at]
+    visited = mates[watch.own.last[mates] > since]
+    if not len(visited):
+        return f"nothing seen of {called} since our visit"
+    hits = int((watch.own.last_hit[visited] > since).sum())
+    what = "showed new links" if watch.event == "links" else "changed"
+    return f"since our visit {hits} of {units.count(len(visited), 'page')} seen of {called} {what}"

@@ -1,0 +1,211 @@
+"""What is known of each page at any time? Kept up to date visit by visit, in columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.errors import BadInput
+from recrawl.features import copy, own
+from recrawl.features.around import Around
+from recrawl.features.days import Days
+from recrawl.features.groups import LEVELS, names, numbers
+from recrawl.features.own import Own
+from recrawl.forecast.prior import rates
+from recrawl.forecast.visits import EVENTS, day_of, new_visits
+from recrawl.model import DAY
+from recrawl.related.linked import linked, targets
+from recrawl.related.nearest import nearest
+from recrawl.related.vectors import SAMPLE, Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from recrawl.forecast.visits import Visits
+    from recrawl.model import FloatArray, IntArray, KeyArray, Outlinks, Pages, Time
+
+NEAR = 10  #: neighbours of a page
+DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
+GROWN = 2  #: times as many pages as the words were learned from: learn them anew
+SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
+PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
+DAYS = tuple(f"days of {level}" for level in LEVELS)
+AROUND = ("like pages since", "linked pages since", "like pages' rate", "linked pages' rate")
+#: The columns: those that move within a day first.
+NAMES = (*DAYS, *AROUND, *own.NAMES, *copy.NAMES)
+MOVING = len(DAYS) + 2
+START = "days of directory"  #: what alone is believed before anything was learned
+
+
+@dataclass(frozen=True)
+class Told:
+    """Visits, and what was known before them."""
+
+    visits: Visits
+    columns: NDArray[np.float32]  #: a row for each of NAMES, a column a visit
+    offset: FloatArray  #: log(rate × days)
+
+
+class Watch:
+    """The pages of a history, for one kind of event; see `visits.EVENTS`."""
+
+    def __init__(self, event: str = "change") -> None:
+        if event not in EVENTS:
+            raise BadInput(f"event must be one of {', '.join(EVENTS)}. Got {event!r}.")
+        self.event = event
+        self._begin(np.empty(0, np.uint64), np.empty(0))
+
+    def _begin(self, key: KeyArray, first: FloatArray) -> None:
+        """Pages of which nothing is known, watched since a day each."""
+        size = len(key)
+        self.key = key
+        self.own = Own.begin(first)
+        self.copied = np.full(size, -1, np.int64)  #: which copy was read: changes before it
+        self.name = np.zeros((len(LEVELS), size), np.uint64)
+        self.about = np.zeros((len(copy.NAMES), size), np.float32)
+        self.vectors: Vectors | None = None
+        self.fitted = 0  #: pages that the words were learned from
+        self.vector = np.zeros((size, DIMS), np.float32)
+        self.like, self.linked = Around.none(size, NEAR), Around.none(size, NEAR)
+        self.often = np.zeros(size, np.int64)  #: links to the page
+        self.day = Days(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
+        self.rate = self.mean = self.since = np.zeros(size)
+        self.columns = np.zeros((len(NAMES), size), np.float32)
+
+    def learn(self, pages: Pages, now: Time) -> list[Told] | None:
+        """Take up what is new, day by day. None: visits came late, and all has to begin anew."""
+        today = int(day_of(np.array([now / DAY]))[0])
+        grown = not np.array_equal(self.key, pages.key)
+        if grown and not self._grow(pages, today):
+            return None
+        new = new_visits(pages, self.own.folded, self.event)
+        if self._is_late(pages, new):
+            return None
+        self.own.folded = pages.n_compared.astype(np.int64)
+        told = []
+        for visits in new.by_day():
+            self.day.turn(int(day_of(visits.end[-1:])[0]))
+            told.append(self._fold(visits))
+        turned = self.day.turn(today)
+        self._look(pages, now / DAY, np.unique(new.page), whole=grown or turned)
+        return told
+
+    def _is_late(self, pages: Pages, new: Visits) -> bool:
+        """Whether visits were recorded that lie before those already known."""
+        known = self.own.folded[new.page] > 0
+        before = new.end <= self.own.last[new.page]
+        return bool((known & before).any() or (pages.n_compared < self.own.folded).any())
+
+    def _grow(self, pages: Pages, today: int) -> bool:
+        """Make room for new pages; False if old ones went."""
+        old = self.__dict__.copy()
+        order = np.argsort(pages.key)
+        place = np.searchsorted(pages.key, old["key"], sorter=order)
+        place = order[np.minimum(place, len(order) - 1)] if len(order) else place[:0]
+        if len(place) < len(old["key"]) or not np.array_equal(pages.key[place], old["key"]):
+            return False
+        since = np.where(np.isnan(pages.first_visit), pages.first_seen, pages.first_visit)
+        self._begin(pages.key.copy(), since / DAY)
+        for name in ("own", "like", "linked"):
+            getattr(self, name).put(old[name], place)
+        for name in ("copied", "vector", "often"):
+            getattr(self, name)[place] = old[name]
+        for name in ("name", "about"):
+            getattr(self, name)[:, place] = old[name]
+        self.vectors, self.fitted = old["vectors"], old["fitted"]
+        new = np.setdiff1d(np.arange(len(pages)), place)
+        self.name[:, new] = names(pages.take(new).urls())
+        self.day = old["day"].regrouped(*numbers(self.name), place)
+        if not len(place):
+            self.day.today = min(int(self.own.first.min(initial=today)), today)
+        self._read(pages)
+        self.rate, self.mean = self._rates(np.arange(len(self.key)))
+        return True
+
+    def _rates(self, page: IntArray) -> tuple[FloatArray, FloatArray]:
+        return rates(self.day.group, self.day.sums, self.own.events, self.own.days, page)
+
+    def _fold(self, new: Visits) -> Told:
+        """Visits of one day."""
+        page, begin = new.page, new.end - new.days
+        columns, rate = self._columns(page, begin, new.end), self.rate[page]
+        due = rate * new.days
+        # a hit when many changes were due stands for as many; Poisson, given that it is not 0
+        events = np.where(new.hit, due / -np.expm1(-np.clip(due, 1e-9, 3.0)), 0.0)
+        self.day.add(page, begin, new.end, rate, events)
+        self.own.add(page, new.end, new.days, new.size, events)
+        self.rate[page], self.mean[page] = self._rates(page)
+        return Told(new, columns, np.log(np.maximum(due, 1e-12)))
+
+    def _look(self, pages: Pages, now: float, touched: IntArray, *, whole: bool) -> None:
+        """Bring the columns up to a time: all of them, or those that move within a day."""
+        every = np.arange(len(self.key))
+        self.since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit) / DAY
+        if whole:
+            self._read(pages)
+            self.rate, self.mean = self._rates(every)
+            touched = every
+        at = np.full(len(every), now)
+        self.columns[:, touched] = self._columns(touched, self.since[touched], at[touched])
+        if not whole:
+            self.columns[:MOVING] = self._moving(every, self.since, at)
+
+    def _columns(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
+        """What is known of visits to these pages, our copies being of a time."""
+        found = np.empty((len(NAMES), len(page)), np.float32)
+        found[:MOVING] = self._moving(page, since, now)
+        for row, near in enumerate((self.like, self.linked), MOVING):
+            found[row] = near.rates(self.own, self.rate, self.mean, page)
+        begin = MOVING + 2
+        found[begin : begin + len(own.NAMES)] = self.own.columns(page, now, self.rate[page])
+        found[begin + len(own.NAMES) :] = self.about[:, page]
+        return found
+
+    def _moving(self, page: IntArray, since: FloatArray, now: FloatArray) -> FloatArray:
+        days = self.day.since(page, since, now)
+        shown = [
+            n.evidence(self.own, self.rate, page, since, now) for n in (self.like, self.linked)
+        ]
+        return np.vstack([days, *shown])
+
+    def _read(self, pages: Pages) -> None:
+        """Look at the copies that are new: their texts and links."""
+        version = np.where(np.isnan(pages.last_visit), -1, pages.n_changes)
+        there = int((version >= 0).sum())
+        if self.fitted < min(there / GROWN, SAMPLE):  # the words are known from too few pages
+            self.vectors, self.fitted = None, there
+            rows = np.flatnonzero(version >= 0)
+        else:
+            rows = np.flatnonzero(version != self.copied)
+        if not len(rows):
+            return
+        some = pages.take(rows)
+        texts, links = some.texts(), some.outlinks()
+        self.about[:, rows] = copy.columns(texts, np.diff(links.start), some.urls())
+        self._find_like(rows, texts)
+        self._find_linked(rows, links)
+        self.copied[rows] = version[rows]
+
+    def _find_like(self, rows: IntArray, texts: pa.Array) -> None:
+        if texts.null_count == len(texts):
+            return
+        if self.vectors is None:
+            self.vectors = Vectors(dims=DIMS, characters=CHARACTERS).fit(texts)
+            self.vector[:] = 0.0
+        now = self.vectors.embed(texts)
+        moved = np.einsum("ij,ij->i", now, self.vector[rows]) < SAME
+        rows = rows[moved]
+        self.vector[rows] = now[moved]
+        exact = len(self.key) if len(rows) * len(self.key) <= PAIRS else 0
+        self.like.set(rows, nearest(self.vector, NEAR, rows=rows, exact=exact))
+
+    def _find_linked(self, rows: IntArray, links: Outlinks) -> None:
+        page, target = targets(links, self.key)
+        other = rows[page] != target
+        page, target = page[other], target[other]
+        new = self.copied[rows[page]] < 0
+        self.often += np.bincount(target[new], minlength=len(self.key))
+        self.linked.set(rows, linked(page, target, len(rows), self.often, NEAR))

@@ -1,0 +1,231 @@
+"""The policy `auto` in the loop: no leak, no harm, bad input, what it keeps and says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recrawl import explain, plan, registry, units
+from recrawl.errors import BadInput, RecrawlError, StoreInvalid
+from recrawl.forecast import kept
+from recrawl.forecast.online import Online
+from recrawl.history import Store
+from recrawl.lab.metrics import daily, summary
+from recrawl.lab.replay import replay
+from recrawl.lab.traces import open_trace
+from recrawl.lab.worlds import write
+from recrawl.model import DAY
+from recrawl.policies.auto import weights
+
+BEGIN = 1_767_225_600.0
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Traces of worlds, made once."""
+    made = {}
+
+    def trace(name, **sizes):
+        key = (name, *sizes.items())
+        if key not in made:
+            folder = tmp_path_factory.mktemp(name)
+            write(registry.build("world", name).make(**sizes), folder)
+            made[key] = open_trace(folder)
+        return made[key]
+
+    return trace
+
+
+def found(trace, policy, **options):
+    cycles = replay(trace, policy, units.budget("5%"), parts=4, **options)
+    return summary(daily(trace, cycles, None)), cycles
+
+
+def test_it_finds_releases_that_a_rate_does_not(world):
+    trace = world("releases", pages=400, days=60)
+    auto, poisson = (found(trace, name)[0] for name in ("auto", "poisson"))
+    assert auto["change_ratio"] > poisson["change_ratio"] + 0.01
+    assert auto["freshness"] > poisson["freshness"] + 0.02
+
+
+def test_where_there_is_nothing_to_learn_it_loses_next_to_nothing(world):
+    trace = world("poisson", pages=600, days=60)
+    auto, poisson = (found(trace, name)[0] for name in ("auto", "poisson"))
+    assert auto["change_ratio"] > poisson["change_ratio"] - 0.01
+
+
+def test_what_happens_later_changes_nothing_before(world):
+    trace = world("releases", pages=150, days=30)
+    until = trace.window[0] + 15 * DAY
+    late = trace.valid_from > until
+    still = trace.content[trace.version_at(until)][trace.page]
+    other = replace(trace, content=np.where(late, still, trace.content))
+    one, two = (found(t, "auto")[1] for t in (trace, other))
+    same = one.at <= until
+    assert np.array_equal(one.page[same], two.page[two.at <= until])
+    assert np.array_equal(one.said[same], two.said[two.at <= until], equal_nan=True)
+    assert not np.array_equal(one.page, two.page)
+
+
+def test_the_same_seed_gives_the_same_run(world):
+    trace = world("releases", pages=150, days=30)
+    one, two = (found(trace, "auto", seed=3)[1] for _ in range(2))
+    assert np.array_equal(one.page, two.page)
+
+
+def test_pages_that_become_known_later(tmp_path):
+    folder = tmp_path / "hubs"
+    write(registry.build("world", "hubs").make(pages=120, days=20), folder)
+    trace = open_trace(folder, cohort="all")
+    cycles = replay(trace, "auto", units.budget("10%"))
+    assert cycles.spent() > 0
+
+
+def visited(store, day, digests, text="some words on things"):
+    n = len(digests)
+    store.append(
+        pa.table(
+            {
+                "url": [f"https://a.example/{'xyz'[i % 3]}/{i}" for i in range(n)],
+                "at": pa.array([int((BEGIN + day * DAY) * 1e6)] * n).cast(
+                    pa.timestamp("us", tz="UTC")
+                ),
+                "digest": pa.array(digests, pa.uint64()),
+                "digest_of": ["text"] * n,
+                "text": pa.array(
+                    [text and f"{text} {i} {d}" for i, d in enumerate(digests)], pa.string()
+                ),
+            }
+        )
+    )
+
+
+def filled(path, pages=30, days=20, digest=lambda page, day: day // (page % 5 + 2), **options):
+    store = Store.open(path, create=True)
+    for day in range(days):
+        visited(store, day, [digest(page, day) for page in range(pages)], **options)
+    store.close()
+    return Store.open(path)
+
+
+STORES = {
+    "no page": {"pages": 0},
+    "one page": {"pages": 1},
+    "one visit each": {"days": 1},
+    "two visits each": {"days": 2},
+    "no changes ever": {"digest": lambda page, day: 1},
+    "all pages change always": {"digest": lambda page, day: day + 1},
+    "no text": {"text": None},
+    "the same text everywhere": {"digest": lambda page, day: day // 3},
+}
+
+
+@pytest.mark.parametrize("options", STORES.values(), ids=STORES)
+def test_stores_with_little_to_learn_from(tmp_path, options):
+    store = filled(tmp_path / "store", **options)
+    for day in (20.5, 21.5):
+        chosen = plan(store, 5, now=BEGIN + day * DAY, policy="auto")
+        assert len(chosen) == min(5, options.get("pages", 30))
+        assert np.isfinite(chosen.score).all()
+        assert ((chosen.p_change > 0) & (chosen.p_change <= 1)).all()
+
+
+def test_visits_that_come_late_are_learned_as_if_in_time(tmp_path):
+    store = filled(tmp_path / "store")
+    online = Online()
+    online.learn(store, BEGIN + 20.5 * DAY)
+    visited(store, 3.5, [99] * 30)
+    online.learn(store, BEGIN + 20.5 * DAY)
+    fresh = Online()
+    fresh.learn(Memoryless(store), BEGIN + 20.5 * DAY)
+    assert np.array_equal(online.watch.own.count, fresh.watch.own.count)
+    assert np.allclose(online.watch.rate, fresh.watch.rate)
+
+
+class Memoryless:
+    """A store beside which nothing is kept."""
+
+    def __init__(self, store):
+        self.store = store
+
+    def pages(self):
+        return self.store.pages()
+
+    def signals(self):
+        return None
+
+    def models(self):
+        return None
+
+
+def test_learned_at_once_or_day_by_day_is_the_same(tmp_path):
+    store = Store.open(tmp_path / "store", create=True)
+    daily_, once = Online(), Online()
+    for day in range(15):
+        visited(store, day, [day // (page % 5 + 2) for page in range(30)])
+        daily_.learn(Memoryless(store), BEGIN + (day + 0.5) * DAY)
+    once.learn(Memoryless(store), BEGIN + 14.5 * DAY)
+    assert np.array_equal(daily_.watch.own.count, once.watch.own.count)
+    assert np.allclose(daily_.watch.rate, once.watch.rate, rtol=1e-6)
+    days = slice(0, 5)
+    assert np.allclose(daily_.watch.columns[days], once.watch.columns[days], atol=0.05)
+
+
+def test_what_was_learned_is_kept_beside_the_store(tmp_path):
+    store = filled(tmp_path / "store")
+    now = BEGIN + 20.5 * DAY
+    one = plan(store, 30, now=now, policy="auto")
+    [_file] = kept.versions(store.models(), "change")
+    loaded = Online()
+    kept.load(loaded, store.models(), "change")
+    assert loaded.learner.version == 1
+    assert loaded.watch.own.count.sum() > 0
+    two = plan(store, 30, now=now, policy="auto")
+    assert np.allclose(one.score, two.score)
+    for day in range(21, 27):
+        plan(store, 3, now=BEGIN + (day + 0.5) * DAY, policy="auto")
+    assert len(kept.versions(store.models(), "change")) == kept.KEPT
+    kept.versions(store.models(), "change")[-1].write_bytes(b"no archive")
+    with pytest.raises(StoreInvalid, match="Remove it"):
+        plan(store, 3, now=now + 30 * DAY, policy="auto")
+
+
+def test_it_says_why(tmp_path):
+    store = filled(tmp_path / "store", days=5, digest=lambda page, day: 1)
+    visited(store, 6, [99] * 9)  # three pages of each directory
+    told = explain(store, 29, 5, now=BEGIN + 6.5 * DAY, policy="auto")
+    assert told.reasons[0] == "never seen to change in 4 visits; explored"
+    assert told.reasons[1].startswith(
+        "since our visit 3 of 3 pages seen of its directory changed: ×"
+    )
+    again = explain(store, 3, 5, now=BEGIN + 6.5 * DAY, policy="auto")
+    assert again.reasons[0] == "changed in 1 of the last 5 visits"
+    assert explain(store, 3, 5, now=BEGIN + 6.5 * DAY, policy="oldest").reasons == []
+
+
+def test_objectives_and_their_weights(tmp_path):
+    store = filled(tmp_path / "store")
+    now = BEGIN + 20.5 * DAY
+    for objective in ("balanced", "change-ratio", "freshness", "age", "harmonic", "new-links"):
+        chosen = plan(store, 30, now=now, policy=f"auto:objective={objective}")
+        assert np.isfinite(chosen.score).all()
+    alone = plan(store, 30, now=now, policy="auto:objective=freshness")
+    same = plan(store, 30, now=now, policy="auto:objective=freshness=1+age=0")
+    assert alone.pages.page_id.tolist() == same.pages.page_id.tolist()
+    assert weights("freshness=0.5,new-links=2") == {"freshness": 0.5, "new-links": 2.0}
+
+
+@pytest.mark.parametrize(
+    "written", ["", "freshnes", "freshness=x", "freshness=-1", "age=0", "age=nan"]
+)
+def test_objectives_that_are_none(written):
+    with pytest.raises(RecrawlError, match="objective"):
+        weights(written)
+
+
+def test_an_event_that_is_none():
+    with pytest.raises(BadInput, match="event must be one of change, links"):
+        Online("price")
