@@ -66,6 +66,14 @@ def test_tuning_finds_that_a_leaf_of_everything_tells_nothing():
     assert tuned("extra-trees", "number", X, MEAN, grid, n_estimators=10) == {"min_samples_leaf": 2}
 
 
+def test_a_forest_on_many_rows_sees_some_of_them(monkeypatch):
+    monkeypatch.setattr(learners, "MANY", 50)
+    taught = learner("extra-trees", "number", n_estimators=5, **learners.bounded(300, 2)).fit(
+        X, MEAN
+    )
+    assert all(tree.tree_.n_node_samples[0] <= 50 for tree in taught.estimators_)
+
+
 def test_the_column_that_matters():
     taught = learner("extra-trees", "number", n_estimators=20).fit(X, MEAN)
     assert importance(taught, "number", X, MEAN).argmax() == 0

@@ -182,8 +182,7 @@ def _leaf(task: str, x: FloatArray, y: FloatArray | BoolArray) -> int:
 
 
 def _forest(task: str, leaf: int, seed: int, x: FloatArray, y: FloatArray | BoolArray) -> Any:
-    few = bounded(len(y), leaf)
-    return learner("extra-trees", task, seed=seed, min_samples_leaf=few).fit(x, y)
+    return learner("extra-trees", task, seed=seed, **bounded(len(y), leaf)).fit(x, y)
 
 
 def _named(features: list[Feature], values: FloatArray) -> dict[str, list[Any]]:
