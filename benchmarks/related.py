@@ -23,9 +23,9 @@ ASKED = 1_000  #: pages whose recall is measured
 def vectors(n: int) -> NDArray[np.float32]:
     """Pages about one of a thousand topics each, more or less, as texts are: unit vectors."""
     random = np.random.default_rng(0)
-    topics = random.normal(size=(1_000, WIDE)).astype(np.float32)
+    topics = random.standard_normal((1_000, WIDE), np.float32)
     rows = topics[random.integers(0, 1_000, n)]
-    rows += random.normal(scale=1.0, size=rows.shape).astype(np.float32)
+    rows += random.standard_normal(rows.shape, np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     return rows
 

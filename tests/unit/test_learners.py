@@ -19,7 +19,7 @@ SMALL = {
     "extra-trees": {"n_estimators": 30},
     "hist-boost": {"max_iter": 40},
     "lightgbm": {"n_estimators": 40, "n_jobs": 1},
-    "ngboost": {"n_estimators": 40},
+    "ngboost": {"n_estimators": 40, "learning_rate": 0.1, "col_sample": 1.0},
 }
 
 
