@@ -37,7 +37,8 @@ methods can be compared. `recrawl paper dang TRACE` runs it on any trace with te
   the number of distinct words by the root of that of all. TrustRank begins at the 1 % of the pages
   with the highest PageRank, unless `--trusted` names others.
 - Rows at a leaf are tuned on a development set by cross-validation, with 400 trees; NGBoost takes
-  250 steps of 0.02 and draws 30 % of the features for each. NNL-LGB is LightGBM with a Poisson law, in its stead.
+  250 steps of 0.02 and draws 30 % of the features for each. NNL-LGB is LightGBM with a Poisson
+  law, in its stead.
 
 """
 
