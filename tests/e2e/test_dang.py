@@ -76,17 +76,18 @@ def quick(monkeypatch):
     """Small forests, and no library that takes seconds to load."""
     small = dict(learners.LEARNERS)
     for name in ("extra-trees", "hist-boost", "lightgbm"):
-        trees = {"max_iter": 5} if name == "hist-boost" else {"n_estimators": 5}
+        trees = {"max_iter": 5} if name == "hist-boost" else {"n_estimators": 5, "n_jobs": 1}
         small[name] = {t: (c, given | trees) for t, (c, given) in small[name].items()}
     small["ngboost"] = {"count": small["lightgbm"]["count"]}
     monkeypatch.setattr(learners, "LEARNERS", small)
     monkeypatch.setattr(learners, "_seeded", lambda _, seed: {"random_state": seed})
-    monkeypatch.setattr(dang_models, "TRIED", 3)
+    for name, value in {"TRIED": 3, "ASKED": 3, "LEAVES": (2, 10)}.items():
+        monkeypatch.setattr(dang_models, name, value)
 
 
 def test_all_of_it_and_on_where_it_was_cut_off(data, tmp_path, quick):
     told = []
-    found = dang(data, tmp_path, history=2, progress=lambda *now: told.append(now))
+    found = dang(data, tmp_path, history=1, progress=lambda *now: told.append(now))
     assert told[-1][:2] == (22, 22)
     text = tables(data, found)
     for title in ("Table 2", "Table 3", *(f"Figure {n}:" for n in (9, 10, 12, 14, 15))):
@@ -96,7 +97,7 @@ def test_all_of_it_and_on_where_it_was_cut_off(data, tmp_path, quick):
     assert set(curves(found)) == {"internal", "external"}
     marker = next(tmp_path.glob("*-external-rates-1.json"))
     marker.write_text(json.dumps(found["internal-rates-1"]))
-    again = dang(data, tmp_path, history=2)
+    again = dang(data, tmp_path, history=1)
     assert again["external-rates-1"] == found["internal-rates-1"]
     assert again["external-rankings-2"] == found["external-rankings-2"]
 

@@ -19,7 +19,7 @@ SMALL = {
     "extra-trees": {"n_estimators": 30},
     "hist-boost": {"max_iter": 40},
     "lightgbm": {"n_estimators": 40, "n_jobs": 1},
-    "ngboost": {"n_estimators": 40},
+    "ngboost": {"n_estimators": 40, "learning_rate": 0.1, "col_sample": 1.0},
 }
 
 
@@ -64,6 +64,14 @@ def test_bad_names():
 def test_tuning_finds_that_a_leaf_of_everything_tells_nothing():
     grid = {"min_samples_leaf": (2, 100)}
     assert tuned("extra-trees", "number", X, MEAN, grid, n_estimators=10) == {"min_samples_leaf": 2}
+
+
+def test_a_forest_on_many_rows_sees_some_of_them(monkeypatch):
+    monkeypatch.setattr(learners, "MANY", 50)
+    taught = learner("extra-trees", "number", n_estimators=5, **learners.bounded(300, 2)).fit(
+        X, MEAN
+    )
+    assert all(tree.tree_.n_node_samples[0] <= 50 for tree in taught.estimators_)
 
 
 def test_the_column_that_matters():

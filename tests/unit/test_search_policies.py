@@ -86,7 +86,7 @@ def test_static_scores(trace, queries):
 
 
 def test_small_changes_do_not_make_a_page_stale(trace):
-    policy, pages, now = after(trace, build("policy", "staleness:tau=0.9"))
+    policy, pages, _ = after(trace, build("policy", "staleness:tau=0.9"))
     # Page 0 keeps most of its text from day to day, page 1 nothing but a word.
     assert policy.large(pages).tolist()[:3] == [0, 5, 0]
     policy, pages, _ = after(trace, build("policy", "staleness:tau=0.05"))

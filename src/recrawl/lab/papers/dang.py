@@ -7,7 +7,6 @@ times over. Every step is kept in a file of its own, so that work cut off goes o
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -62,8 +61,7 @@ def dang(
     folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, Result] = {}
     total = len(kinds) * (2 + 3 * REPETITIONS)
-
-    def all_of(kind: str) -> None:
+    for kind in kinds:
         for name, step in _steps(experiment, kind, done):
             if progress:
                 progress(len(done), total, name)
@@ -73,12 +71,9 @@ def dang(
                 unfinished.write_text(json.dumps(step()))
                 unfinished.replace(file)
             done[name] = json.loads(file.read_text())
-
-    with ThreadPoolExecutor(len(kinds)) as pool:  # learners work outside Python
-        list(pool.map(all_of, kinds))
     if progress:
         progress(total, total, "")
-    return {name: done[name] for name in sorted(done)}
+    return done
 
 
 def _steps(

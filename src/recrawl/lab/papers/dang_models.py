@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 TEST, DEVELOPMENT = 0.25, 0.25  #: shares of the pages
 LEAVES: Final = (2, 5, 10, 25)  #: rows at a leaf that are tried
 TRIED = 50  #: trees of a trial; more rank the leaves alike
+ASKED = 100  #: trees of a forest that is asked hundreds of times what matters
 POINTS = 101  #: of a curve, from 0 to 100 %
 Result = dict[str, Any]
 
@@ -112,9 +113,10 @@ class Experiment:
         x, rate = self.columns(features), study.rate[kind]
         taught = learner("hist-boost", "number").fit(x[split.train], rate[split.train])
         rates = importance(taught, "number", x[split.test], rate[split.test])
-        both = self.past(self.history)
+        both, narrow = self.past(self.history), leaf[str(self.history)]
         x, came = self.columns(both), study.count[kind] > 0
-        taught = _forest("class", leaf[str(self.history)], 0, x[split.train], came[split.train])
+        forest = learner("extra-trees", "class", n_estimators=ASKED, **bounded(len(x), narrow))
+        taught = forest.fit(x[split.train], came[split.train])
         presence = importance(taught, "class", x[split.test], came[split.test])
         return {"rate": _named(features, rates), "presence": _named(both, presence)}
 
@@ -182,8 +184,7 @@ def _leaf(task: str, x: FloatArray, y: FloatArray | BoolArray) -> int:
 
 
 def _forest(task: str, leaf: int, seed: int, x: FloatArray, y: FloatArray | BoolArray) -> Any:
-    few = bounded(len(y), leaf)
-    return learner("extra-trees", task, seed=seed, min_samples_leaf=few).fit(x, y)
+    return learner("extra-trees", task, seed=seed, **bounded(len(y), leaf)).fit(x, y)
 
 
 def _named(features: list[Feature], values: FloatArray) -> dict[str, list[Any]]:
