@@ -84,8 +84,12 @@ def _imported(module: str) -> Any:
 
 def _seeded(name: str, seed: int) -> dict[str, Any]:
     if name == "ngboost":
+        from sklearn.tree import DecisionTreeRegressor
+
         _imported("ngboost")
-        return {"Dist": _imported("ngboost.distns").Poisson, "random_state": seed}
+        tree = DecisionTreeRegressor(max_depth=3, random_state=seed)  # its own draws unseeded
+        distribution = _imported("ngboost.distns").Poisson
+        return {"Dist": distribution, "Base": tree, "random_state": seed}
     return {"random_state": seed}
 
 
