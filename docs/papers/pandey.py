@@ -20,7 +20,8 @@ HERE = Path(__file__).parent
 KEPT = Path("pandey")
 SHARED = HERE.parent.parent.parent / "shared"
 QUERIES = SHARED / "queries" / "queries_terabyte05_efficiency.tsv"
-TRACES = ("cloudflare_docs", "k8s", "ota_contrib", "mdn")
+BOTH = ("general", "titles")
+TRACES = {"cloudflare_docs": BOTH, "k8s": BOTH, "ota_contrib": BOTH[:1], "mdn": BOTH[:1]}
 JUDGED = ("cloudflare_docs", "k8s")  #: of which the findings speak
 MOST = 10_000  #: queries
 SMALL = 0.04  #: budgets up to which the split is judged
@@ -80,9 +81,9 @@ def main() -> None:
     if not QUERIES.exists():
         sys.exit(f"No queries in {SHARED}; docs/papers/pandey.md stays as it is.")
     found, parts = {}, []
-    for name in TRACES:
+    for name, kinds in TRACES.items():
         trace = open_trace(SHARED / "traces" / name)
-        for kind in ("general", "titles"):
+        for kind in kinds:
             asked = titles(trace) if kind == "titles" else read_workload(QUERIES)
             past = past_of(trace, asked, every=7 * DAY, most=MOST)
             runs = pandey(past, trace.urls, KEPT)
