@@ -67,15 +67,12 @@ def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]
 
 def index_pages(path: str, pipe) -> None:
     """Add visits and index them, over and over, telling when an update is done."""
-    from recrawl.content.queries import workload
     from recrawl.search.index import SearchIndex
 
-    asked = workload([f"version {i}" for i in range(50)], np.ones(50))
     with Store.open(path) as store:
         index = SearchIndex(store)
-        watched = index.watched(asked)
         pipe.send_bytes(b"ready")
         for number in range(store.summary().visits // BATCH, 10_000):
             store.append(batch(number))
-            index.update(watched)
+            index.update()
             pipe.send_bytes(b"done")

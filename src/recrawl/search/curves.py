@@ -26,11 +26,22 @@ STEP = 1e-6  #: by which a score lies at least below that of the knot before it,
 def curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]:
     """A row a term, from the score of every page that holds it, in any order."""
     kept = score > 0
-    order = np.lexsort((-score[kept], term[kept]))
-    begin = np.searchsorted(term[kept][order], np.arange(terms + 1))
+    begin = np.concatenate([[0], np.cumsum(np.bincount(term[kept], minlength=terms))])
     knots = np.zeros((terms, LENGTH + 1), np.float32)
-    _fit(begin, np.log(score[kept][order]), knots)
+    _fit(begin, _by_term(term[kept], score[kept], begin), knots)
     return knots
+
+
+@njit(cache=True, nogil=True)
+def _by_term(term, score, begin):  # type: ignore[no-untyped-def]
+    """The logarithms of the scores, term by term, the highest first."""
+    logs, room = np.empty(len(score)), begin[:-1].copy()
+    for at in range(len(score)):
+        logs[room[term[at]]] = -score[at]
+        room[term[at]] += 1
+    for t in range(len(room)):
+        logs[begin[t] : begin[t + 1]].sort()
+    return np.log(-logs)
 
 
 @njit(cache=True, nogil=True)

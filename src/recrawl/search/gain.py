@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 FORMS: Final = ("delta", "power")
 EXACT = 30  #: ranks that are summed one by one
+#: Part of a score whose change does not matter: gains grow with its square. Most terms of a copy
+#: change by as little, because its length does.
+SMALL = 0.03
 
 
 def measured(
@@ -83,7 +86,7 @@ def _measure(  # type: ignore[no-untyped-def]
             if right == term:
                 after = new_score[j]
                 j += 1
-            if before != after and asked[term] > 0.0:
+            if abs(after - before) > SMALL * before and asked[term] > 0.0:
                 gain[page] += asked[term] * _move(before, after, curves[term], a, c, power)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from recrawl.content.queries import Workload
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages
 
-REFRESH = 0.05  #: share of the copies that change before curves are made anew
+REFRESH = 0.2  #: share of the copies that change before curves are made anew
 BLOCK = 2_000  #: texts read at a time
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ class Relevance:
     needs: ClassVar[tuple[str, ...]] = ("text",)
 
     queries: str = ""
-    workload_: Workload | None = field(default=None, init=False, repr=False)
+    workload_: ClassVar[Workload | None] = None
 
     def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray:
         old, new = (table["text"].combine_chunks() for table in (before, after))
@@ -40,8 +40,9 @@ class Relevance:
 
     def _differs(self, old: pa.Array, new: pa.Array) -> BoolArray:
         if self.workload_ is None:
-            self.workload_ = read_workload(self.queries)
+            self.workload_ = read_workload(self.queries)  # type: ignore[misc]  # of this one
         asked = self.workload_
+        assert asked is not None
         first, second = (counted(texts, asked.vocabulary) for texts in (old, new))
         order = np.argsort(asked.term, kind="stable")
         holding = np.repeat(np.arange(len(asked)), np.diff(asked.start))[order]

@@ -40,8 +40,9 @@ def forecast(name: str, past: Past) -> str:
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         axes.plot(np.maximum(first, least), np.maximum(second, least), ".", markersize=2)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        if len(first):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
         axes.set_xlabel("gain a cycle, first half")
         axes.set_ylabel("second half")
         return _svg(figure, f"{name}: gain of pages in both halves")

@@ -1,0 +1,170 @@
+"""Search: indexing with and without measuring gains, how near they are, large workloads."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import process_time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from scipy.stats import spearmanr
+
+from benchmarks.harness import Figure, apart
+from recrawl.content import terms
+from recrawl.content.queries import Workload, read_workload, workload
+from recrawl.history import Store
+from recrawl.search.curves import curves
+from recrawl.search.gain import measured
+from recrawl.search.index import SearchIndex
+from recrawl.search.inspection import inspection
+from recrawl.search.matches import matches
+from recrawl.search.quality import gains
+from recrawl.search.scoring import Collection, scoring
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recrawl.model import FloatArray
+
+PAGES, WORDS, ROUNDS = 2_000, 700, 5
+QUERIES, MANY = 5_000, 1_000_000
+DAY = 86_400_000_000
+_draw = random.Random(0)
+LEXICON = ["".join(_draw.choices("etaoinshrdlucmf", k=_draw.randint(2, 10))) for _ in range(20_000)]
+ZIPF = (1.0 / np.arange(1.0, len(LEXICON) + 1)).cumsum().tolist()
+
+
+def texts(rng: random.Random, old: list[str] | None = None) -> list[str]:
+    """Texts of pages, words as often as in language; or such texts with a tenth of them changed."""
+    if old is None:
+        sizes = [max(int(rng.lognormvariate(np.log(WORDS), 0.8)), 20) for _ in range(PAGES)]
+        return [" ".join(rng.choices(LEXICON, cum_weights=ZIPF, k=size)) for size in sizes]
+    changed = []
+    for text in old:
+        held = text.split()
+        many = rng.randint(1, max(len(held) // 5, 1))
+        begin = rng.randrange(len(held))
+        held[begin : begin + many] = rng.choices(
+            LEXICON, cum_weights=ZIPF, k=rng.randint(1, 2 * many)
+        )
+        changed.append(" ".join(held))
+    return changed
+
+
+def asked(rng: random.Random) -> Workload:
+    """Queries of one to three words, and how often each is asked."""
+    text = [
+        " ".join(rng.choices(LEXICON, cum_weights=ZIPF, k=rng.choice((1, 1, 2, 2, 3))))
+        for _ in range(2 * QUERIES)
+    ]
+    rate = np.array([rng.paretovariate(1.2) for _ in text])
+    found = workload(text, rate)
+    return found.take(np.arange(min(QUERIES, len(found))))
+
+
+def visits(said: list[str], number: int) -> pa.Table:
+    at = pa.array([1_700_000_000_000_000 + number * DAY] * len(said))
+    return pa.table(
+        {
+            "url": [f"https://a.example/{i}" for i in range(len(said))],
+            "at": at.cast(pa.timestamp("us", tz="UTC")),
+            "digest": pa.array([hash(text) & (2**63 - 1) for text in said], pa.uint64()),
+            "digest_of": ["text"] * len(said),
+            "text": said,
+        }
+    )
+
+
+def indexing() -> tuple[list[float], list[float], float]:
+    """Seconds of index updates in which every page changed, with and without measuring; megabytes.
+
+    Two stores with the same visits, updated in turns. Processor time: other work does not count.
+    """
+    rng = random.Random(1)
+    queries, said = asked(rng), texts(rng)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = [Store.open(Path(folder) / name, create=True) for name in ("with", "without")]
+        indices = [SearchIndex(store) for store in stores]
+        watched = indices[0].watched(queries)
+        took: tuple[list[float], list[float]] = ([], [])
+        for number in range(ROUNDS + 2):
+            said = texts(rng, said) if number else said
+            for i in (0, 1) if number % 2 else (1, 0):
+                stores[i].append(visits(said, number))
+                begin = process_time()
+                indices[i].update(watched if i == 0 else None)
+                if number > 1:  # the first rounds compile, and make the curves
+                    took[i].append(process_time() - begin)
+    return *took, sum(map(len, said)) / 1e6
+
+
+def accuracy() -> tuple[float, float, FloatArray]:
+    """Rank correlation of approximated gains with those by brute force, form by form; errors."""
+    rng = random.Random(2)
+    queries, old = asked(rng), texts(rng)
+    size = len(queries.vocabulary)
+    single = Workload(
+        np.arange(size + 1),
+        np.arange(size, dtype=np.int32),
+        queries.by_term(),
+        queries.vocabulary,
+        0,
+    )
+    counts = terms.counted(old + texts(rng, old), single.vocabulary)
+    before, after = np.arange(PAGES), np.arange(PAGES, 2 * PAGES)
+    among = Collection.of(counts.take(before), size)
+    score = scoring("tfidf")(counts, among)
+    page = np.concatenate([before, before])
+    found = matches(counts, score, single, page)
+    looked = inspection(found.longest() + 1)
+    exact = np.empty(PAGES)
+    for begin in range(0, PAGES, 100):  # a few pages change at a time, as in a crawl
+        rows = slice(begin, begin + 100)
+        live = before.copy()
+        live[rows] = after[rows]
+        exact[rows] = gains(found, before, live, looked)[rows]
+    mine = counts.texts() < PAGES
+    known = curves(counts.term[mine], score[mine], size)
+    old_, new = ((counts.take(rows), score[counts.places(rows)]) for rows in (before, after))
+    gain = {
+        form: measured(old_, new, single.frequency, known, form=form) for form in ("power", "delta")
+    }
+    wrong = np.abs(gain["power"] - exact) / np.maximum(exact, 1e-300)
+    both = [float(spearmanr(gain[form], exact).statistic) for form in ("power", "delta")]
+    return both[0], both[1], np.quantile(wrong[exact > 0], [0.1, 0.25, 0.5, 0.75, 0.9])
+
+
+def large_workload() -> tuple[int, float]:
+    """Read a file of a million distinct queries; how many, and seconds."""
+    rng = random.Random(3)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "queries.tsv"
+        with file.open("w") as out:
+            for i in range(MANY):
+                words = " ".join(rng.choices(LEXICON, k=rng.choice((1, 2, 3))))
+                out.write(f"{words} q{i}\t{rng.randint(1, 99)}\n")
+        begin = process_time()
+        found = read_workload(file)
+        return len(found), process_time() - begin
+
+
+def figures() -> Iterator[Figure]:
+    (with_, without, size), _ = apart(indexing)
+    more = median([a / b - 1.0 for a, b in zip(with_, without, strict=True)])
+    speed = f"{size / median(without):.1f} MB/s, {size / median(with_):.1f} MB/s: {more:+.1%}"
+    what = (
+        f"index {PAGES:,} changed pages, without and with measuring gains for {QUERIES:,} queries"
+    )
+    yield Figure(what, speed, "<= 7 % more")
+    (power, delta, errors), _ = apart(accuracy)
+    what = f"gains of {PAGES:,} refreshes against brute force: rank correlation of power and delta forms"
+    yield Figure(what, f"{power:.3f}, {delta:.3f}", ">= 0.9")
+    what = "relative error of the power form: quantiles 10, 25, 50, 75, 90 %"
+    yield Figure(what, ", ".join(f"{error:.2f}" for error in errors))
+    (many, took), memory = apart(large_workload)
+    what = f"read a workload of {many:,} distinct queries"
+    yield Figure(what, f"{took:.1f} s, {memory:.2f} GiB", "< 60 s, < 2 GiB")
