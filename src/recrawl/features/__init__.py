@@ -1,0 +1,1 @@
+"""What is known of a page that may tell what a visit would find?"""
