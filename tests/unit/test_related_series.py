@@ -118,7 +118,8 @@ def plain_similarity(snapshots, p, e, lags):
         max(plain_correlation(a, b, lag) for lag in range(lags[0], lags[1] + 1))
         for a, b in zip(x, y, strict=True)
     ]
-    return float(weight @ best / weight.sum())
+    moves = np.ptp(x, axis=1) > 0
+    return float(weight @ best / weight[moves].sum())
 
 
 def plain_distance(snapshots, p, e, band):

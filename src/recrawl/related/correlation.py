@@ -2,7 +2,7 @@
 
 Similarity(p, e) = Σ ω(w) · max over lags of the correlation of Dyn(w, p) with Dyn(w, e) that many
 days before, over Σ ω(w), so that a page is 1 to itself (Radinsky & Bennett 2013). Sums are over the
-words of p's last copy; a word that does not move correlates with nothing.
+words of p's last copy that moved; the others correlate with nothing.
 """
 
 from __future__ import annotations
@@ -54,15 +54,14 @@ def correlated(
     least, most = checked(lags)
     z = _rows(dynamics.series)
     columns = (dynamics.start, dynamics.word, dynamics.weight, dynamics.slot)
-    total = np.add.reduceat(np.append(dynamics.weight, 0.0), dynamics.start[:-1], dtype=float) * (
-        np.diff(dynamics.start) > 0
-    )
-    begins, places = dynamics.index(dynamics.slot >= 0)
-    owner = np.repeat(np.arange(dynamics.pages), np.diff(dynamics.start))[places]
+    owner = np.repeat(np.arange(dynamics.pages), np.diff(dynamics.start))
+    moves = dynamics.slot >= 0
+    total = np.bincount(owner[moves], dynamics.weight[moves], minlength=dynamics.pages)
+    begins, places = dynamics.index(moves)
     reach = (dynamics.pages, np.iinfo(np.int64).max) if exact else (CANDIDATES, WORDS)
 
     def search(begin: int, end: int, row: IntArray, value: FloatArray) -> None:
-        _search(*columns, z, begins, owner, begin, end, least, most, *reach, row, value)
+        _search(*columns, z, begins, owner[places], begin, end, least, most, *reach, row, value)
 
     row, value = best(search, dynamics.pages, k)
     return trimmed(row, value / np.maximum(total, 1e-300)[:, None])

@@ -54,9 +54,10 @@ class Dynamics:
 def dynamics(snapshots: Snapshots) -> Dynamics:
     """The words of each page over the days of its snapshots."""
     copy, counts, idf = _filled(snapshots.copy), snapshots.counts, snapshots.idf()
-    total = _by_page(copy) @ counts  # over the days
+    days = _by_page(copy, counts.shape[0])
+    total = days @ counts  # over the days
     total.sort_indices()
-    squares = _by_page(copy) @ counts.multiply(counts).tocsr()
+    squares = days @ counts.multiply(counts).tocsr()
     squares.sort_indices()
     word, start = total.indices, total.indptr.astype(np.int64)
     # Whole numbers, so that this is exact: their mean square is the square of their mean.
@@ -71,11 +72,11 @@ def dynamics(snapshots: Snapshots) -> Dynamics:
     return Dynamics(start, word, held * idf[word], level, slot, series, counts.shape[1])
 
 
-def _by_page(copy: IntArray) -> Any:
+def _by_page(copy: IntArray, copies: int) -> Any:
     """How many days each page showed each copy."""
     page, day = np.nonzero(copy >= 0)
-    ones, shape = np.ones(len(page)), (len(copy), int(copy.max(initial=-1)) + 1)
-    return csr_matrix((ones, (page, copy[page, day])), shape=shape)
+    where = (page, copy[page, day])
+    return csr_matrix((np.ones(len(page)), where), shape=(len(copy), copies))
 
 
 def _filled(copy: IntArray) -> IntArray:

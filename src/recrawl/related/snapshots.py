@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
 from recrawl.related.terms import BUCKETS, document_counts, term_counts
@@ -54,20 +55,32 @@ class Snapshots:
         return np.where(pages > 0, found, 0.0)
 
     def distributions(self) -> Any:
-        """The copies as shares of their words; an empty copy has none."""
-        totals = np.asarray(self.counts.sum(axis=1)).ravel()
-        scale = np.divide(1.0, totals, out=np.zeros(len(totals)), where=totals > 0)
-        return sparse.diags_array(scale).dot(self.counts).tocsr()
+        """The copies as shares of their words."""
+        return shares(self.counts)
 
 
-def counted(texts: pa.Array, *, most: int = MOST_WORDS) -> Any:
-    """Word counts of texts, a row each; only the `most` words that most texts hold."""
+def vocabulary(texts: pa.Array, *, most: int = MOST_WORDS) -> IntArray:
+    """Of each bucket of words its column; -1 for all but the `most` that most texts hold."""
     if most < 1:
         raise BadInput(f"words, the size of the vocabulary, must be 1 or more. Got {most}.")
     held = document_counts(texts, CHARACTERS)
     words = np.argsort(-held, kind="stable")[: min(most, int((held > 0).sum()))]
     column = np.full(BUCKETS, -1)
     column[words] = np.arange(len(words))
-    table = term_counts(texts, column, max(len(words), 1), CHARACTERS).astype(np.float64)
+    return column
+
+
+def counted(texts: pa.Array, column: IntArray | None = None, *, most: int = MOST_WORDS) -> Any:
+    """Word counts of texts, a row each; the columns are those of a vocabulary, or of their own."""
+    column = vocabulary(texts, most=most) if column is None else column
+    table = term_counts(texts, column, max(int(column.max()) + 1, 1), CHARACTERS)
+    table = table.astype(np.float64)
     table.sort_indices()
     return table
+
+
+def shares(counts: Any) -> Any:
+    """Counts as shares of their row; an empty row has none."""
+    totals = np.asarray(counts.sum(axis=1)).ravel()
+    scale = np.divide(1.0, totals, out=np.zeros(len(totals)), where=totals > 0)
+    return csr_matrix(sparse.diags_array(scale) @ counts)
