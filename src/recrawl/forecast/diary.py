@@ -1,7 +1,7 @@
 """What has been noted of recorded visits, so that no old copy need be kept for long?
 
-Of each page its last copy as shares of words and how far that moved from the one before; of the
-last cycles every copy that was fetched. Rows are pages by ascending key, whatever the order asked.
+Of each page the words of its last copy and how far they moved from those before; of the last cycles
+those of every copy that was fetched. Rows are pages by ascending key, whatever the order asked.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from recrawl.related.snapshots import Snapshots, counted, shares, vocabulary
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
 
+CHARACTERS = 20_000  #: of a text that are read
+
 
 @dataclass
 class Diary:
@@ -27,7 +29,7 @@ class Diary:
     cycles: int = 50
     key: KeyArray = field(default_factory=lambda: np.empty(0, np.uint64))
     notes: dict[str, FloatArray] = field(default_factory=dict)
-    last: Any = None  #: SciPy CSR: the shares of words of the last copy of each page
+    last: Any = None  #: SciPy CSR: the word counts of the last copy of each page
     fetched: list[Any] = field(default_factory=list)  #: word counts, a table a cycle
     rows: list[IntArray] = field(default_factory=list)  #: their pages, as places among `key`
     column: IntArray | None = None  #: the vocabulary
@@ -70,28 +72,37 @@ class Diary:
         return Snapshots(csr_matrix(vstack(self.fetched)), copy)
 
     def _read(self, pages: Pages, rows: IntArray) -> None:
+        """Count the words of new copies; a visit that showed no change has the words it had."""
+        same = self._had(rows) & (pages.last_change[rows] != pages.last_visit[rows])
+        rows, kept = rows[~same], rows[same]
         texts = pages.take(rows).texts()
         known = ~np.asarray(texts.is_null())
         rows, texts = rows[known], texts.filter(known)
         if self.column is None:
             if not len(rows):
                 return
-            self.column = vocabulary(texts, most=self.words)
-        counts = counted(texts, self.column)
-        new = shares(counts)
+            self.column = vocabulary(texts, most=self.words, characters=CHARACTERS)
+        new = counted(texts, self.column, characters=CHARACTERS)
         if self.last is None:
-            self.last = csr_matrix((len(self.key), counts.shape[1]))
-        old = self.last[rows]
-        had = np.diff(old.indptr) > 0
-        gap = new - old
+            self.last = csr_matrix((len(self.key), new.shape[1]))
+        gap = shares(new) - shares(self.last[rows])
         far = np.sqrt(np.asarray(gap.multiply(gap).sum(axis=1)).ravel())
-        self.notes["moved_before"][rows] = self.notes["moved"][rows]
-        self.notes["moved"][rows] = np.where(had, far, np.nan)
+        both = np.concatenate([rows, kept])
+        self.notes["moved_before"][both] = self.notes["moved"][both]
+        self.notes["moved"][kept] = 0.0
+        self.notes["moved"][rows] = np.where(self._had(rows), far, np.nan)
+        self.fetched = [*self.fetched, vstack([new, self.last[kept]])][-self.cycles :]
+        self.rows = [*self.rows, both][-self.cycles :]
         place = np.arange(len(self.key))
         place[rows] = len(self.key) + np.arange(len(rows))
         self.last = csr_matrix(vstack([self.last, new]))[place]
-        self.fetched = [*self.fetched, counts][-self.cycles :]
-        self.rows = [*self.rows, rows][-self.cycles :]
+
+    def _had(self, rows: IntArray) -> BoolArray:
+        """Of which pages there is a copy with words."""
+        if self.last is None:
+            return np.zeros(len(rows), np.bool_)
+        had: BoolArray = np.diff(self.last.indptr)[rows] > 0
+        return had
 
     def _grow(self, pages: Pages) -> None:
         """Make room for pages not known before; those that are gone are forgotten."""

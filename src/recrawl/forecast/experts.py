@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MODELS = 10  #: of a bag or a boosted ensemble; the paper gives no number
 COSTS = (0.1, 1.0, 10.0)  #: what a machine's may be
-SPLIT = 2 / 3  #: of the first days, from which the cost is settled on the others
+TRIED = 1 / 3  #: of the days before the first on which costs are tried
 HALF = 0.5  #: the error of chance
 
 
@@ -96,10 +96,10 @@ class Machine:
 
     @staticmethod
     def of(seen: View, label: FloatArray, setting: Setting) -> Machine:
-        """At the cost that was right most often on the later of the days before, or the least."""
+        """At the cost that was right most often on the last days before, or the least."""
         kernel = polynomial(seen.products, seen.features)
         until = setting.first - setting.ahead
-        before = replace(setting, days=np.arange(int(until * SPLIT), until), n=setting.first)
+        before = replace(setting, days=np.arange(max(until - int(setting.n * TRIED), 0), until))
         truth = label[before.days + setting.ahead]
         best, hits = COSTS[0], -1
         for cost in COSTS:

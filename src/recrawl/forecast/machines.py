@@ -83,8 +83,9 @@ def _taught(rows: FloatArray, yes: BoolArray) -> Machine:
     kernel = polynomial(scaled @ scaled.T, rows.shape[1])
     y, cost = np.where(yes, 1.0, -1.0), np.full(len(yes), COST)
     unseen = np.empty(len(yes))
+    number = np.where(yes, np.cumsum(yes), np.cumsum(~yes))  # so that no fold lacks either kind
     for fold in range(FOLDS):
-        out = np.arange(len(yes)) % FOLDS == fold
+        out = number % FOLDS == fold
         weight, threshold, _ = fit(
             np.ascontiguousarray(kernel[np.ix_(~out, ~out)]), y[~out], cost[~out]
         )

@@ -143,11 +143,10 @@ class Experts(Content):
         if (same and not due(self.looked_, now, self.look_days)) or not self.diary_.fetched:
             return
         shown = self.diary_.snapshots()
-        near, other = correlated(dynamics(shown), self.k), alike(shown, self.k)
-        none = near.row[:, :1] < 0
-        near = Neighbours(
-            np.where(none, other.row, near.row), np.where(none, other.weight, near.weight)
-        )
+        near = correlated(dynamics(shown), self.k)
+        alone = np.flatnonzero(near.row[:, 0] < 0)
+        other = alike(shown, self.k, rows=alone)
+        near.row[alone], near.weight[alone] = other.row, other.weight
         self.near_, self.looked_ = (self.diary_.key.copy(), near), now
 
     def _table(self, rows: IntArray, at: FloatArray) -> FloatArray:

@@ -24,5 +24,5 @@ def linked(source: IntArray, target: IntArray, pages: int, k: int = 20) -> Neigh
     ones = np.ones(int(apart.sum()), np.float32)
     graph = csr_matrix((ones, (source[apart], target[apart])), shape=(pages, pages))
     graph = ((graph + graph.T) > 0).astype(np.float32)
-    found = top(graph + (graph @ graph).multiply(graph), k)
+    found = top(graph + (graph @ graph).multiply(graph), k, own=np.arange(pages))
     return Neighbours(found.row, (found.row >= 0).astype(np.float64))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
@@ -59,21 +58,30 @@ class Snapshots:
         return shares(self.counts)
 
 
-def vocabulary(texts: pa.Array, *, most: int = MOST_WORDS) -> IntArray:
+def vocabulary(
+    texts: pa.Array, *, most: int = MOST_WORDS, characters: int = CHARACTERS
+) -> IntArray:
     """Of each bucket of words its column; -1 for all but the `most` that most texts hold."""
     if most < 1:
         raise BadInput(f"words, the size of the vocabulary, must be 1 or more. Got {most}.")
-    held = document_counts(texts, CHARACTERS)
+    held = document_counts(texts, characters)
     words = np.argsort(-held, kind="stable")[: min(most, int((held > 0).sum()))]
     column = np.full(BUCKETS, -1)
     column[words] = np.arange(len(words))
     return column
 
 
-def counted(texts: pa.Array, column: IntArray | None = None, *, most: int = MOST_WORDS) -> Any:
+def counted(
+    texts: pa.Array,
+    column: IntArray | None = None,
+    *,
+    most: int = MOST_WORDS,
+    characters: int = CHARACTERS,
+) -> Any:
     """Word counts of texts, a row each; the columns are those of a vocabulary, or of their own."""
-    column = vocabulary(texts, most=most) if column is None else column
-    table = term_counts(texts, column, max(int(column.max()) + 1, 1), CHARACTERS)
+    if column is None:
+        column = vocabulary(texts, most=most, characters=characters)
+    table = term_counts(texts, column, max(int(column.max()) + 1, 1), characters)
     table = table.astype(np.float64)
     table.sort_indices()
     return table
@@ -81,6 +89,5 @@ def counted(texts: pa.Array, column: IntArray | None = None, *, most: int = MOST
 
 def shares(counts: Any) -> Any:
     """Counts as shares of their row; an empty row has none."""
-    totals = np.asarray(counts.sum(axis=1)).ravel()
-    scale = np.divide(1.0, totals, out=np.zeros(len(totals)), where=totals > 0)
-    return csr_matrix(sparse.diags_array(scale) @ counts)
+    totals = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
+    return csr_matrix((counts.data / totals, counts.indices, counts.indptr), shape=counts.shape)

@@ -145,7 +145,7 @@ def prepared(trace: Trace, protocol: Protocol) -> Material:
             "give a smaller --n or --days."
         )
     version = versions_by_day(trace, whole)
-    kept, passed = _chosen(trace, version, protocol)
+    kept, passed = chosen(trace, version, protocol)
     before = max(SIZES) if protocol.figures else protocol.n
     begin = max(whole - protocol.ahead - protocol.days - before - protocol.window, 0)
     changed = changes(trace, version[kept], protocol.detector)[:, begin:]
@@ -164,7 +164,7 @@ def prepared(trace: Trace, protocol: Protocol) -> Material:
     return Material(shown, changed, related, setting, passed, int(trace.present().sum()))
 
 
-def _chosen(trace: Trace, version: IntArray, protocol: Protocol) -> tuple[IntArray, int]:
+def chosen(trace: Trace, version: IntArray, protocol: Protocol) -> tuple[IntArray, int]:
     """The pages that flip often enough, or so many of them drawn; and how many do."""
     there = np.flatnonzero(version[:, -protocol.days - protocol.n :].max(axis=1) >= 0)
     moves = (np.diff(version[there], axis=1) != 0).sum(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ import recrawl
 from recrawl.lab.metrics import daily
 from recrawl.lab.replay import replay
 from recrawl.lab.statistics import paired_difference
-from recrawl.model import Budget
+from recrawl.model import DAY, Budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,17 +24,9 @@ if TYPE_CHECKING:
 SHARE = 0.1  #: of the pages, a day
 STEP = 20  #: days that a cell of the table is the mean of
 BASELINE = "coin"
-#: The paper's three, then the same chances of one model for all pages and by rank instead of coin.
-POLICIES = (
-    "coin",
-    "coin:by=content",
-    "coin:by=experts",
-    "coin:by=experts,learner=boosting",
-    "content",
-    "experts",
-    recrawl.DEFAULT_POLICY,
-    "oldest",
-)
+DAYS = 180  #: at most, the first of the trace; the paper has 160
+#: The paper's three; then one model for all pages, the highest chances first; and the default.
+POLICIES = ("coin", "coin:by=content", "coin:by=experts", "content", "experts")
 
 
 @dataclass(frozen=True)
@@ -71,17 +63,21 @@ def crawled(
     trace: Trace, folder: Path, *, progress: Callable[[int, int, str], None] | None = None
 ) -> Fresh:
     """Replay each policy over the pages there throughout; `folder` keeps what is done."""
+    begin, end = trace.window
+    trace = replace(trace, window=(begin, min(end, begin + DAYS * DAY)))
     trace = trace.take(trace.alive())
     data = xxhash.xxh3_64(trace.content.tobytes())
     data.update(np.array(trace.window).tobytes())
+    folder.mkdir(parents=True, exist_ok=True)
     tell, fresh = progress or (lambda *_: None), {}
-    for done, policy in enumerate(POLICIES):
-        tell(done, len(POLICIES), policy)
-        name = policy.replace(":", "-").replace(",", "-").replace("=", "-")
+    policies = (*POLICIES, recrawl.DEFAULT_POLICY)
+    for done, policy in enumerate(policies):
+        tell(done, len(policies), policy)
+        name = policy.replace(":", "-").replace("=", "-")
         file = folder / f"{data.hexdigest()}-{name}.npy"
         if not file.exists():
             cycles = replay(trace, policy, Budget(share=SHARE))
             np.save(file, daily(trace, cycles).fresh)
         fresh[policy] = np.load(file)
-    tell(len(POLICIES), len(POLICIES), "")
+    tell(len(policies), len(policies), "")
     return Fresh(fresh)
