@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.errors import BadInput
+from recrawl.forecast.before import Before
 from recrawl.forecast.boosting import boosting
 from recrawl.forecast.diary import Diary, due
 from recrawl.forecast.machines import machines
@@ -52,6 +53,7 @@ class Content:
         """Note the visits made since the last call, and learn from them when it is time."""
         if self.learner not in LEARNERS:
             raise BadInput(f"learner must be one of {', '.join(LEARNERS)}. Got {self.learner!r}.")
+        first = self.diary_ is None
         if self.diary_ is None:
             self.diary_ = Diary(self.words)
         pages = self.diary_.align(history.pages())
@@ -60,6 +62,8 @@ class Content:
             self._learn_from(pages, visited)
         self.diary_.note(pages, visited)
         self._look_around(until)
+        if first:
+            self._remember(pages)
         if due(self.taught_, until, self.teach_days):
             self._teach(until)
 
@@ -91,6 +95,17 @@ class Content:
                 np.concatenate(both)[-MOST:] for both in zip(self.examples_, new, strict=True)
             )  # type: ignore[assignment]
         self.examples_ = new
+
+    def _remember(self, pages: Pages) -> None:
+        """The examples of visits made before this was born; of old copies nothing is known."""
+        before = Before.of(pages)
+        kept = slice(-MOST, None)
+        table = np.column_stack([before.columns(), self._around(before)])
+        self.examples_ = (table[kept], before.changed[kept], before.page[kept])
+
+    def _around(self, before: Before) -> FloatArray:
+        """What experts had shown before each of these visits."""
+        return np.empty((len(before.page), 0))
 
     def _look_around(self, now: Time) -> None:
         """A page by itself has nobody to look at."""
@@ -148,6 +163,19 @@ class Experts(Content):
         other = alike(shown, self.k, rows=alone)
         near.row[alone], near.weight[alone] = other.row, other.weight
         self.near_, self.looked_ = (self.diary_.key.copy(), near), now
+
+    def _around(self, before: Before) -> FloatArray:
+        unknown = np.full(len(before.page), np.nan)
+        if self.near_ is None:
+            return np.column_stack([unknown] * 6)
+        near = self.near_[1]
+        row, weight = near.row[before.page], near.weight[before.page]
+        total = weight.sum(axis=1)
+        means = [
+            np.divide((shown * weight).sum(axis=1), total, out=unknown.copy(), where=total > 0)
+            for shown in (before.visited(row), before.visited(row, changed=True))
+        ]
+        return np.column_stack([*means, unknown, unknown, unknown, total])
 
     def _table(self, rows: IntArray, at: FloatArray) -> FloatArray:
         """The page's own, and the weighted means of what its experts have shown."""

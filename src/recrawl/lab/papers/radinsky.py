@@ -202,7 +202,7 @@ def _main(material: Material, protocol: Protocol) -> Neighbours:
 def _said(material: Material, target: int, protocol: Protocol) -> dict[str, FloatArray]:
     """What every method says of one page."""
     label, setting = material.changed[target], material.setting
-    seen = _Views(material, target)
+    seen = Views(material, target)
     out = {"1D": frequency(label, setting) - 0.5, "2D": seen.said(target, setting)}
     for way in SELECTIONS:
         out[way] = seen.voted(way, protocol.k, setting)
@@ -221,7 +221,7 @@ def _said(material: Material, target: int, protocol: Protocol) -> dict[str, Floa
     return out
 
 
-class _Views:
+class Views:
     """Pages as one target sees them; each is looked at once."""
 
     def __init__(self, material: Material, target: int) -> None:
