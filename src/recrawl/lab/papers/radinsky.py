@@ -145,10 +145,10 @@ def prepared(trace: Trace, protocol: Protocol) -> Material:
             "give a smaller --n or --days."
         )
     version = versions_by_day(trace, whole)
-    kept, passed = chosen(trace, version, protocol)
+    kept, changed, passed = chosen(trace, version, protocol)
     before = max(SIZES) if protocol.figures else protocol.n
     begin = max(whole - protocol.ahead - protocol.days - before - protocol.window, 0)
-    changed = changes(trace, version[kept], protocol.detector)[:, begin:]
+    changed = changed[:, begin:]
     shown = snapshots(trace, version[kept][:, begin:], most=protocol.words)
     days = np.arange(shown.days - protocol.ahead - protocol.days, shown.days - protocol.ahead)
     setting = Setting(days, protocol.n, protocol.window, protocol.ahead)
@@ -164,22 +164,26 @@ def prepared(trace: Trace, protocol: Protocol) -> Material:
     return Material(shown, changed, related, setting, passed, int(trace.present().sum()))
 
 
-def chosen(trace: Trace, version: IntArray, protocol: Protocol) -> tuple[IntArray, int]:
-    """The pages that flip often enough, or so many of them drawn; and how many do."""
+def chosen(trace: Trace, version: IntArray, protocol: Protocol) -> tuple[IntArray, FloatArray, int]:
+    """The pages that flip often enough, or so many of them drawn; their changes; how many do."""
     there = np.flatnonzero(version[:, -protocol.days - protocol.n :].max(axis=1) >= 0)
+    random = np.random.default_rng(protocol.seed)
+    if protocol.alpha <= 0:
+        kept = np.sort(random.permutation(there)[: protocol.pages])
+        return kept, changes(trace, version[kept], protocol.detector), len(there)
     moves = (np.diff(version[there], axis=1) != 0).sum(axis=1)
     there = there[2 * moves >= protocol.alpha * (version.shape[1] - 2)]  # others cannot flip enough
-    flips = np.abs(np.diff(changes(trace, version[there], protocol.detector), axis=1))
-    known = np.isfinite(flips).sum(axis=1)
-    share = np.nansum(flips, axis=1) / np.maximum(known, 1)
-    there = there[share >= protocol.alpha]
-    if len(there) < 2:
+    changed = changes(trace, version[there], protocol.detector)
+    flips = np.abs(np.diff(changed, axis=1))
+    share = np.nansum(flips, axis=1) / np.maximum(np.isfinite(flips).sum(axis=1), 1)
+    passed = np.flatnonzero(share >= protocol.alpha)
+    if len(passed) < 2:
         raise BadInput(
             f"At least 2 pages must change behaviour on a share alpha of the days. On {trace.name} "
-            f"{len(there)} do on {protocol.alpha:g}; give a smaller --alpha or another --detector."
+            f"{len(passed)} do on {protocol.alpha:g}; give a smaller --alpha or another --detector."
         )
-    drawn = np.random.default_rng(protocol.seed).permutation(there)[: protocol.pages]
-    return np.sort(drawn), len(there)
+    kept = np.sort(random.permutation(passed)[: protocol.pages])
+    return there[kept], changed[kept], len(passed)
 
 
 def _linked(trace: Trace, version: IntArray, kept: IntArray, k: int) -> Neighbours:
