@@ -51,9 +51,12 @@ RUNS = (
         f"{WORLD},follow=false",
         Protocol(alpha=0.1, detector="digest"),
     ),
-    Run("ota_contrib, not filtered", "ota_contrib", Protocol(alpha=0.0, pages=60), crawl=True),
-    Run("hubs, not filtered", "hubs", Protocol(alpha=0.0, pages=60)),
-    Run("trackawesomelist, filtered as in the paper", "trackawesomelist", Protocol()),
+    Run(
+        "ota_contrib, pages that flip on 2 % of the days",
+        "ota_contrib",
+        Protocol(alpha=0.02, pages=60, detector="digest"),
+        crawl=True,
+    ),
 )
 
 HEAD = """# Experts: change foretold from related pages
@@ -93,9 +96,11 @@ TAIL = """
   only its own page, and most of the twenty say nothing of the target.
 - One gradient boosting over all pages is right more often than a machine a page, and costs a small
   part of it: see [speed](../performance.md).
-- Nearly no page of the real traces passes the paper's filter, and without it pages change so seldom
-  that "no change" is right nearly always: look at balanced accuracy and AUC there. Which methods
-  lead differs from trace to trace, and the differences are small beside their intervals.
+- Nearly no page of the real traces passes the paper's filter. Without it "no change" is right
+  nearly always: look at balanced accuracy and AUC there. By the paper's chi-squared test 60 pages
+  drawn from ota_contrib changed on none of the 60 days, so any change counts above.
+- In the crawl a machine a page, with a coin, does not keep copies fresher than the plain frequency:
+  most pages have too few visits to learn from. The default policy beats all of them on freshness.
 """
 
 
@@ -136,18 +141,17 @@ def section(run: Run) -> str:
 
 
 def passing() -> str:
-    """How many pages of each trace pass the filter."""
-    lines = ["## Pages that pass the filter", "", "| trace | pages | chi-squared | any change |"]
-    lines.append("|---|---|---|---|")
+    """How many pages of each trace pass the filter, whatever change counts."""
+    lines = ["## Pages that pass the paper's filter, any change counted", ""]
+    lines += ["| trace | pages | pass |", "|---|---|---|"]
     for path in sorted(path.parent for path in TRACES.glob("*/versions.parquet")):
-        trace, cells = open_trace(path), []
-        version = versions_by_day(trace, days_of(trace))
-        for detector in ("chi-squared", "digest"):
-            try:
-                cells.append(f"{chosen(trace, version, Protocol(detector=detector))[2]:,}")
-            except BadInput:
-                cells.append("fewer than 2")
-        lines.append(f"| {path.name} | {len(trace):,} | {' | '.join(cells)} |")
+        trace = open_trace(path)
+        try:
+            version = versions_by_day(trace, days_of(trace))
+            passed = f"{chosen(trace, version, Protocol(detector='digest'))[2]:,}"
+        except BadInput:
+            passed = "fewer than 2"
+        lines.append(f"| {path.name} | {len(trace):,} | {passed} |")
     return "\n".join(lines) + "\n"
 
 
