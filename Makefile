@@ -33,6 +33,7 @@ papers: .venv/.ready  ## the papers' experiments, beside the papers' numbers
 	$(BIN)/python docs/papers/santos.py
 	$(BIN)/python docs/papers/dang.py
 	$(BIN)/python docs/papers/pandey.py
+	$(BIN)/python docs/papers/radinsky.py
 
 bench: .venv/.ready  ## speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks --write

@@ -90,7 +90,7 @@ def test_written_in_batches_as_at_once(monkeypatch, tmp_path):
 def test_the_readme_says_how_to_make_it_again(tmp_path):
     folder = write(make("leaders:follow=false"), tmp_path / "w")
     said = (folder / "README.md").read_text()
-    command = "recrawl world leaders:follow=false,followers=4,heed=0.9,shape=1.0,mean=0.1"
+    command = "recrawl world leaders:follow=false,followers=4,heed=0.9,shape=1.0,mean=0.1,again=0.0"
     assert f"`{command} --pages 300 --days 60 --seed 1`" in said
     assert "Window: 2026-01-01T00:00:00Z .. 2026-03-02T00:00:00Z\n" in said
 

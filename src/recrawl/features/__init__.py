@@ -1,1 +1,1 @@
-"""What is known of a page that may tell its new links? Static or dynamic, of page or network."""
+"""What is known of a page that may tell what a visit would find?"""

@@ -131,6 +131,21 @@ def by_share(lines: Mapping[str, Sequence[float]], ink: Mapping[str, Ink], *, na
         return _svg(figure, name)
 
 
+def curves(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], *, label: str, name: str
+) -> str:
+    """One line a name, named in a legend; those that end in "paper" dashed."""
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        for number, (line, values) in enumerate(lines.items()):
+            dashes = DASHES[1] if line.endswith("paper") else ()
+            ink = Ink(COLOURS[number % len(COLOURS)], dashes)
+            _line(axes, x, values, ink, label=line)
+        axes.set_xlabel(label)
+        axes.legend(fontsize=7, frameon=False)
+        return _svg(figure, name)
+
+
 def reliability(truth: Mapping[str, Calibration], ink: Mapping[str, Ink], *, name: str) -> str:
     """One line a policy: what was seen, by what was said; on the diagonal it was true."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):

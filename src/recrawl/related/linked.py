@@ -1,12 +1,14 @@
-"""Which pages does our copy of a page link to? Those that few others link to say most."""
+"""Which pages are one link away from a page?"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from recrawl.model import Neighbours
+from recrawl.related.cosine import top
 
 if TYPE_CHECKING:
     from recrawl.model import IntArray, KeyArray, Outlinks
@@ -26,7 +28,10 @@ def targets(links: Outlinks, key: KeyArray) -> tuple[IntArray, IntArray]:
 
 
 def linked(page: IntArray, target: IntArray, pages: int, often: IntArray, k: int) -> Neighbours:
-    """The k targets of each page that are linked to least `often`; `target` never the page."""
+    """The k targets of each page that are linked to least `often`; `target` never the page.
+
+    What few link to says most.
+    """
     few = often[target] <= CROWD
     page, target = page[few], target[few]
     order = np.lexsort((target, often[target], page))
@@ -36,3 +41,17 @@ def linked(page: IntArray, target: IntArray, pages: int, often: IntArray, k: int
     row, weight = np.full((pages, k), -1), np.zeros((pages, k))
     row[page, rank], weight[page, rank] = target, 1.0
     return Neighbours(row, weight)
+
+
+def joined(source: IntArray, target: IntArray, pages: int, k: int = 20) -> Neighbours:
+    """Pages that link i, from row source[i] to row target[i], joins; each weighs 1.
+
+    Of more than k those that share most neighbours with the page, for the paper does not say
+    (Radinsky & Bennett 2013).
+    """
+    apart = source != target
+    ones = np.ones(int(apart.sum()), np.float32)
+    graph = csr_matrix((ones, (source[apart], target[apart])), shape=(pages, pages))
+    graph = ((graph + graph.T) > 0).astype(np.float32)
+    found = top(graph + (graph @ graph).multiply(graph), k, own=np.arange(pages))
+    return Neighbours(found.row, (found.row >= 0).astype(np.float64))

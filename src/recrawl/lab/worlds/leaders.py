@@ -38,7 +38,8 @@ class Leaders:
     """Each leader has `followers`, which heed its changes with chance `heed`, on any site.
 
     With `follow` false they heed leaders that nobody sees: the rates are the same, but related
-    pages predict nothing. A method that still gains from them is fooling itself.
+    pages predict nothing. A method that still gains from them is fooling itself. A change is the
+    beginning of a story that goes on about a day later with chance `again`, and so on.
     """
 
     name: ClassVar[str] = "leaders"
@@ -48,13 +49,16 @@ class Leaders:
     heed: float = 0.9
     shape: float = 1.0
     mean: float = 0.1
+    again: float = 0.0
 
     def make(self, *, pages: int = 1_000, days: int = 90, seed: int = 0) -> World:
         if not isinstance(self.follow, bool):
             raise BadInput(f"follow must be true or false. Got {self.follow!r}; try false.")
         counts(followers=self.followers)
         above_0(shape=self.shape, mean=self.mean)
-        shares(heed=self.heed)
+        shares(heed=self.heed, again=self.again)
+        if self.again >= 1:
+            raise BadInput(f"again must be below 1: a story ends. Got {self.again}; try 0.5.")
         random = generator(pages=pages, days=days, seed=seed)
         urls = lay_out(pages, random).urls
         topic, leader = _roles(pages, self.followers, random)
@@ -62,7 +66,7 @@ class Leaders:
         leads = leader == np.arange(pages)
         changed = self._changes(rate, leader, leads, days, random)
         content = Led(seed, topic, leader, urls)
-        rate = np.where(leads, rate, rate * self.heed)
+        rate = np.where(leads, rate, rate * self.heed) / (1 - self.again)
         return world_of(
             self,
             urls,
@@ -86,6 +90,8 @@ class Leaders:
         # Everyone draws; a follower's own draw is what its unseen leader does. Begins early
         # enough for the first days of the window to be like the others.
         page, at = poisson(rate, days, random, begin=-MOST)
+        if self.again:
+            page, at = _told(page, at, self.again, random)
         if self.follow:
             row, heeded = _followed(page, leader, leads)
         else:
@@ -106,6 +112,19 @@ def _roles(pages: int, followers: int, random: np.random.Generator) -> tuple[Int
     place = random.permutation(pages)
     topic = place % topics
     return topic, np.argsort(place)[:topics][topic]
+
+
+def _told(
+    page: IntArray, at: FloatArray, again: float, random: np.random.Generator
+) -> tuple[IntArray, FloatArray]:
+    """Each change and those that continue its story, half a day to a day and a half apart."""
+    times = random.geometric(1 - again, len(page))
+    story = np.repeat(np.arange(len(page)), times)
+    gap = random.uniform(0.5, 1.5, len(story))
+    gap[np.cumsum(times) - times] = 0.0
+    passed = np.cumsum(gap)
+    passed -= np.repeat(passed[np.cumsum(times) - times], times)
+    return page[story], at[story] + passed
 
 
 def _followed(page: IntArray, leader: IntArray, leads: BoolArray) -> tuple[IntArray, IntArray]:

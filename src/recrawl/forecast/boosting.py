@@ -1,0 +1,56 @@
+"""How likely is yes, given rows of features? Gradient boosting; what is unknown stays unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recrawl.model import BoolArray, FloatArray
+
+TREES = 80
+LEAVES = 15
+LEAST = 20  #: examples of a leaf
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The chance of yes as a function of rows."""
+
+    model: Any  #: None: always the same
+    share: float
+
+    def __call__(self, rows: FloatArray) -> FloatArray:
+        if self.model is None or not len(rows):
+            return np.full(len(rows), self.share)
+        p: FloatArray = self.model.predict_proba(rows)[:, 1]
+        return p
+
+
+def boosting(rows: FloatArray, yes: BoolArray, *, rising: Sequence[int] = ()) -> Chance:
+    """Learn from examples; the chance never falls with a column that is `rising`.
+
+    NaN is a value of its own. With examples of one kind only it is their smoothed share.
+    """
+    share = (float(yes.sum()) + 0.5) / (len(yes) + 1.0)
+    if yes.all() or not yes.any():
+        return Chance(None, share)
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # else it cannot be binned
+    order = np.zeros(rows.shape[1], np.int8)
+    order[list(rising)] = 1
+    model = HistGradientBoostingClassifier(
+        max_iter=TREES,
+        max_leaf_nodes=LEAVES,
+        min_samples_leaf=LEAST,
+        l2_regularization=1.0,
+        early_stopping=False,
+        monotonic_cst=order,
+        random_state=0,
+    )
+    return Chance(model.fit(rows, yes), share)

@@ -1,0 +1,94 @@
+"""How likely is yes, given rows of features of one page? A calibrated machine a page.
+
+As Radinsky & Bennett (2013) do: a support vector machine, and Platt's sigmoid on what it says of
+examples that it was not taught with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.forecast.platt import platt, probability
+from recrawl.forecast.svm import fit, polynomial
+
+if TYPE_CHECKING:
+    from recrawl.model import BoolArray, FloatArray, IntArray
+
+LEAST = 8  #: examples of a page that a machine needs; with fewer its share of changes is used
+MOST = 100  #: of a page that it is taught with, the newest
+FOLDS = 3
+COST = 1.0
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One page's."""
+
+    rows: FloatArray  #: standardised examples
+    mean: FloatArray
+    spread: FloatArray
+    weight: FloatArray
+    threshold: float
+    line: tuple[float, float]
+
+    def chance(self, asked: FloatArray) -> FloatArray:
+        scaled = np.nan_to_num((asked - self.mean) / self.spread)
+        kernel = polynomial(scaled @ self.rows.T, asked.shape[1])
+        return probability(kernel @ self.weight - self.threshold, self.line)
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The chance of yes as a function of rows and the pages they are of."""
+
+    found: dict[int, Machine]
+    many: FloatArray  #: examples of each page
+    changes: FloatArray  #: those that are yes
+
+    def __call__(self, rows: FloatArray, page: IntArray) -> FloatArray:
+        more = np.zeros(max(int(page.max(initial=-1)) + 1 - len(self.many), 0))
+        many, changes = np.append(self.many, more), np.append(self.changes, more)
+        out: FloatArray = (changes[page] + 0.5) / (many[page] + 1.0)
+        for at in np.flatnonzero(np.isin(page, list(self.found))):
+            out[at] = self.found[int(page[at])].chance(rows[at : at + 1])[0]
+        return out
+
+
+def machines(rows: FloatArray, yes: BoolArray, page: IntArray) -> Machines:
+    """Teach one for each page that has examples enough of both kinds."""
+    order = np.argsort(page, kind="stable")
+    pages, first = np.unique(page[order], return_index=True)
+    found = {}
+    for number, mine in zip(pages.tolist(), np.split(order, first[1:]), strict=True):
+        mine = mine[-MOST:]
+        if len(mine) >= LEAST and 1 < yes[mine].sum() < len(mine) - 1:
+            found[number] = _taught(rows[mine], yes[mine])
+    many, changes = np.zeros((2, int(page.max(initial=-1)) + 1))
+    np.add.at(many, page, 1.0)
+    np.add.at(changes, page[yes], 1.0)
+    return Machines(found, many, changes)
+
+
+def _taught(rows: FloatArray, yes: BoolArray) -> Machine:
+    known = np.isfinite(rows)
+    many = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, rows, 0.0).sum(axis=0) / many
+    gap = np.where(known, rows - mean, 0.0)
+    spread = np.sqrt((gap**2).sum(axis=0) / many)
+    spread = np.where(spread > 1e-12, spread, np.inf)  # one that did not vary says nothing
+    scaled = gap / spread
+    kernel = polynomial(scaled @ scaled.T, rows.shape[1])
+    y, cost = np.where(yes, 1.0, -1.0), np.full(len(yes), COST)
+    unseen = np.empty(len(yes))
+    number = np.where(yes, np.cumsum(yes), np.cumsum(~yes))  # so that no fold lacks either kind
+    for fold in range(FOLDS):
+        out = number % FOLDS == fold
+        weight, threshold, _ = fit(
+            np.ascontiguousarray(kernel[np.ix_(~out, ~out)]), y[~out], cost[~out]
+        )
+        unseen[out] = kernel[np.ix_(out, ~out)] @ weight - threshold
+    weight, threshold, _ = fit(kernel, y, cost)
+    return Machine(scaled, mean, spread, weight, float(threshold), platt(unseen, yes))

@@ -1,0 +1,83 @@
+"""Radinsky & Bennett (2013), section 8.3: does a crawl stay fresher by what related pages tell?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xxhash
+
+import recrawl
+from recrawl.lab.metrics import daily
+from recrawl.lab.replay import replay
+from recrawl.lab.statistics import paired_difference
+from recrawl.model import DAY, Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from recrawl.lab.trace import Trace
+    from recrawl.model import FloatArray
+
+SHARE = 0.1  #: of the pages, a day
+STEP = 20  #: days that a cell of the table is the mean of
+BASELINE = "coin"
+DAYS = 180  #: at most, the first of the trace; the paper has 160
+#: The paper's three; then one model for all pages, the highest chances first; and the default.
+POLICIES = ("coin", "coin:by=content", "coin:by=experts", "content", "experts")
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """By policy the share of copies that are right, a day after the other."""
+
+    fresh: dict[str, FloatArray]
+
+    def table(self) -> str:
+        """As Markdown, in steps of days, with what each gains over the coin of frequencies."""
+        days = len(self.fresh[BASELINE])
+        ends = range(STEP, days + 1, max(STEP, days // 8 // STEP * STEP))
+        lines = [
+            f"### Figure 8: freshness by day, {SHARE:.0%} of the pages a day",
+            "",
+            f"Means of {STEP} days up to the day named. In the paper from 0.40 to 0.65; 2D is",
+            "above 1D from day 50, 3D equals 2D at 80 and is above it from 100. Gain: over `coin`",
+            "on all days, with 95 % interval of a block bootstrap.",
+            "",
+            f"| policy | {' | '.join(map(str, ends))} | all days | gain |",
+            "|---" * (len(list(ends)) + 3) + "|",
+        ]
+        for policy, fresh in self.fresh.items():
+            cells = [f"{fresh[end - STEP : end].mean():.4f}" for end in ends]
+            gain = ""
+            if policy != BASELINE:
+                test = paired_difference(fresh, self.fresh[BASELINE])
+                gain = f"{test.mean:+.4f} ({test.low:+.4f} to {test.high:+.4f})"
+            lines.append(f"| `{policy}` | {' | '.join(cells)} | {fresh.mean():.4f} | {gain} |")
+        return "\n".join(lines) + "\n"
+
+
+def crawled(
+    trace: Trace, folder: Path, *, progress: Callable[[int, int, str], None] | None = None
+) -> Fresh:
+    """Replay each policy over the pages there throughout; `folder` keeps what is done."""
+    begin, end = trace.window
+    trace = replace(trace, window=(begin, min(end, begin + DAYS * DAY)))
+    trace = trace.take(trace.alive())
+    data = xxhash.xxh3_64(trace.content.tobytes())
+    data.update(np.array(trace.window).tobytes())
+    folder.mkdir(parents=True, exist_ok=True)
+    tell, fresh = progress or (lambda *_: None), {}
+    policies = (*POLICIES, recrawl.DEFAULT_POLICY)
+    for done, policy in enumerate(policies):
+        tell(done, len(policies), policy)
+        name = policy.replace(":", "-").replace("=", "-")
+        file = folder / f"{data.hexdigest()}-{name}.npy"
+        if not file.exists():
+            cycles = replay(trace, policy, Budget(share=SHARE))
+            np.save(file, daily(trace, cycles).fresh)
+        fresh[policy] = np.load(file)
+    tell(len(policies), len(policies), "")
+    return Fresh(fresh)

@@ -1,0 +1,98 @@
+"""The experiment on related pages: in worlds of known truth it finds the truth, and it goes on."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from recrawl.cli import app
+from recrawl.errors import BadInput
+from recrawl.lab.papers.radinsky import Protocol, prepared, radinsky
+from recrawl.lab.papers.radinsky_tables import judged, tables
+from recrawl.lab.statistics import fold_test
+from recrawl.lab.trace import read_trace
+from recrawl.lab.worlds import write
+from recrawl.registry import build
+
+WORLD = "leaders:mean=0.16,shape=20,again=0.8,followers=15"
+SMALL = Protocol(alpha=0.1, n=40, k=16, days=30, detector="digest")
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("worlds")
+    for follow in ("true", "false"):
+        made = build("world", f"{WORLD},follow={follow}").make(pages=64, days=75, seed=3)
+        write(made, folder / follow)
+    return {follow: read_trace(folder / follow) for follow in ("true", "false")}
+
+
+@pytest.fixture(scope="module")
+def found(traces, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    done = {follow: radinsky(trace, folder, SMALL) for follow, trace in traces.items()}
+    told = []
+    again = radinsky(traces["true"], folder, SMALL, progress=lambda *news: told.append(news))
+    assert told == [(7, 7, "")]  # nothing was done twice
+    for name, said in done["true"].said.items():
+        np.testing.assert_array_equal(again.said[name], said)
+    return done
+
+
+def gain(found, ours, theirs):
+    ours, theirs = (judged(found.said[name], found.truth).accuracy for name in (ours, theirs))
+    return fold_test(ours, theirs)
+
+
+def test_where_pages_follow_others_these_tell(found):
+    for ours, theirs in (("correlation", "2D"), ("2D", "1D")):
+        test = gain(found["true"], ours, theirs)
+        assert test.mean > 0, (ours, theirs)
+        assert test.p < 0.05, (ours, theirs)
+
+
+def test_where_nobody_is_followed_others_tell_nothing(found):
+    for way in ("correlation", "warping", "content", "graph"):
+        test = gain(found["false"], way, "2D")
+        assert test.mean <= 0 or test.p > 0.05, way
+
+
+def test_related_pages_are_chosen_before_the_first_day_foretold(traces):
+    whole = prepared(traces["true"], SMALL)
+    first = whole.setting.first
+    assert first == whole.changed.shape[1] - SMALL.days - SMALL.ahead + 1
+    copy = whole.snapshots.copy.copy()
+    copy[:, first:] = copy[::-1, first:]
+    np.testing.assert_array_equal(whole.snapshots.copy[:, :first], copy[:, :first])
+
+
+def test_the_tables(found):
+    text = tables(found["true"])
+    for said in ("Table 1", "54.84%", "72.72%", "67.27%", "63.58%", "1D, majority", "AUC"):
+        assert said in text
+    assert re.search(r"^\d+ of 64 pages flip on 10% of the days or more; \d+ taken", text)
+
+
+def test_too_few_days_or_pages(traces):
+    with pytest.raises(BadInput, match=r"must have n \+ days \+ ahead = 111 days. Got 75"):
+        prepared(traces["true"], Protocol(detector="digest"))
+    with pytest.raises(BadInput, match="give a smaller --alpha"):
+        prepared(traces["true"], Protocol(alpha=0.9, n=40, days=30, detector="digest"))
+    with pytest.raises(BadInput, match="k must be 1 or more"):
+        Protocol(k=0)
+    with pytest.raises(BadInput, match="alpha must be from 0 to 1"):
+        Protocol(alpha=3)
+
+
+def test_the_command(traces, tmp_path):
+    trace = str(traces["true"].file.parent)
+    options = ["--pages=6", "--alpha=0.1", "--n=20", "--k=3", "--days=5", "--detector=digest"]
+    folder = ["--out", str(tmp_path / "kept"), "--report", str(tmp_path / "report.md")]
+    done = CliRunner().invoke(app, ["paper", "radinsky", trace, *options, *folder])
+    assert done.exit_code == 0, done.output
+    assert "6 taken" in done.output
+    assert (tmp_path / "report.md").read_text() in done.output + "\n"
+    assert done.output.count("cross-correlation") == 1
