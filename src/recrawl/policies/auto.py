@@ -29,6 +29,9 @@ PURSUED = {
 #: How much more is expected of a page the less often it was seen to change. That leaves a little of
 #: the change ratio to pages of which little is known, and gains freshness by it.
 OPTIMISM = 4.0
+#: Changes due beyond which it is not known how fast a page really changes: visits show one of many.
+#: An index that leaves fast pages alone would leave such pages for ever.
+TELLING = 2.0
 
 
 class Auto:
@@ -75,7 +78,8 @@ class Auto:
         if name == LINKS:
             return -np.expm1(-hits) * online.size(pages)
         if name != BALANCED:
-            return INDICES[name](hits / np.maximum(days, 1e-9), days)
+            known = hits if name == "change-ratio" else np.minimum(hits, TELLING)
+            return INDICES[name](known / np.maximum(days, 1e-9), days)
         return hits * (1.0 + OPTIMISM / np.sqrt(online.seen(pages) + 0.5))
 
     def _online(self, event: str) -> Online:
