@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def save(online: Online, folder: Path, event: str) -> Path:
     tree = [_flat(part, arrays) for part in (online.watch, online.learner)]
     about = {"format": FORMAT, "columns": list(NAMES), "tree": tree}
     file = folder / f"auto-{event}-{number:06}.npz"
-    new = file.with_suffix(".new")
+    new = file.with_suffix(f".{os.getpid()}.new")  # others may be planning too
     with new.open("wb") as stream:
         np.savez(stream, about=np.array(json.dumps(about)), **arrays)
     new.rename(file)

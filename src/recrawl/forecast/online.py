@@ -47,9 +47,7 @@ class Online:
             found = self.watch.columns[NAMES.index(START)].astype(np.float64)
         self.log_ratio = np.clip(found, -np.log(MOST), np.log(MOST))
         if folder is not None and new_day:
-            with suppress(
-                PermissionError
-            ):  # a store that may not be written to can be planned from
+            with suppress(OSError):  # a store that cannot be written to can be planned from
                 kept.save(self, folder, self.watch.event)
 
     def hits(self, pages: Pages, now: Time) -> FloatArray:
