@@ -32,7 +32,8 @@ def changed(detector: Detector, column: str, *pairs: tuple[Any, Any]) -> list[bo
 
 
 def test_all_are_found_and_keep_to_their_columns() -> None:
-    assert list(parts("detector")) == ["chi-squared", "digest", "links", "shingles", "simhash"]
+    names = ["chi-squared", "digest", "links", "relevance", "shingles", "simhash"]
+    assert list(parts("detector")) == names
     for name, part in parts("detector").items():
         detector = make("detector", name)
         assert isinstance(detector, Detector)

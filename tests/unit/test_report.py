@@ -177,5 +177,5 @@ def test_replay_writes_it(folder, tmp_path):
     file = tmp_path / "out.html"
     done = CliRunner().invoke(app, ["replay", str(folder), "--budget", "5%", "--report", str(file)])
     assert done.exit_code == 0, done.output
-    assert "poisson" in Page(file.read_text("utf-8")).text
+    assert "auto" in Page(file.read_text("utf-8")).text
     assert f"The report is {file}." in done.stderr

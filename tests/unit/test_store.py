@@ -186,6 +186,9 @@ def test_page_seen_but_not_visited(store, visits):
 
 @pytest.mark.parametrize("detector", sorted(recrawl.parts("detector")))
 def test_every_detector_judges_across_batches(tmp_path, visits, detector):
+    if detector == "relevance":
+        (tmp_path / "queries.tsv").write_text("word7 word8\t2\n")
+        detector = f"relevance:queries={tmp_path / 'queries.tsv'}"
     words = " ".join(f"word{i}" for i in range(200))
     rows = [
         (A, 0, 1, {"text": words, "links": [B]}),
