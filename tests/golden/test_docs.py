@@ -22,9 +22,24 @@ spec.loader.exec_module(blocks)
 STEADY = [page for page in blocks.PAGES if page.name != "evolve.md"]
 
 
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def words(text):
+    """All but the numbers, and the spaces that follow from their width."""
+    return NUMBER.sub("0", text).split()
+
+
+def numbers(text):
+    return [float(number.replace(",", "")) for number in NUMBER.findall(text)]
+
+
 @pytest.mark.parametrize("page", STEADY, ids=lambda page: page.name)
 def test_code_blocks_run_and_their_output_is_current(page, tmp_path):
-    assert blocks.run(page, tmp_path) == page.read_text(), "run `make docs`"
+    """What is learned may differ in its last digits from processor to processor; no more."""
+    ran, says = blocks.run(page, tmp_path), page.read_text()
+    assert words(ran) == words(says), "run `make docs`"
+    assert numbers(ran) == pytest.approx(numbers(says), rel=0.02, abs=0.011), "run `make docs`"
 
 
 @pytest.mark.parametrize("page", blocks.PAGES, ids=lambda page: page.name)
