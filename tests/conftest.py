@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from hypothesis import settings
 
 from recrawl.history import Store
 from recrawl.model import DAY, VISITS
@@ -13,6 +14,12 @@ from recrawl.model import DAY, VISITS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+#: The same examples every time, so that a change is judged by what it changes. To look for new
+#: ones: `pytest --hypothesis-profile=seek`.
+settings.register_profile("seek", derandomize=False)
+settings.register_profile("steady", derandomize=True)
+settings.load_profile("steady")
 
 
 @pytest.fixture
