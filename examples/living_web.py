@@ -38,8 +38,8 @@ def main(folder: Path) -> None:
     trace, seeds = folder / "trace", folder / "seeds.txt"
     recrawl("world", "hubs", "--pages", 300, "--days", 30, "--seed", 1, "--out", trace)
     policies = ["oldest", DEFAULT_POLICY]
-    on_paper = [w for name in ("random", "tx", "poisson", DEFAULT_POLICY) for w in ("--policy", name)]
-    recrawl("replay", trace, *on_paper, "--budget", "20%", "--report", folder / "replay.html")
+    tried = [f"--policy={name}" for name in ("random", "tx", "poisson", DEFAULT_POLICY)]
+    recrawl("replay", trace, *tried, "--budget", "20%", "--report", folder / "replay.html")
     compile_once()
     for policy in policies:
         with serve(open_trace(trace), speed=SPEED) as web:
