@@ -21,8 +21,8 @@ import numpy as np
 
 from recrawl import units
 from recrawl.features import copy, own
-from recrawl.forecast import learner
-from recrawl.forecast.watch import AROUND, DAYS, NAMES
+from recrawl.forecast.online import learner
+from recrawl.forecast.online.watch import AROUND, DAYS, NAMES
 from recrawl.lab.bounds import clairvoyant
 from recrawl.lab.delays import links_found
 from recrawl.lab.metrics import daily, summary
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PARTS = 8
-AUTO, HAZARD, BOOSTED = "policies.auto", "forecast.hazard", "forecast.boosted"
+AUTO, HAZARD, BOOSTED = "policies.auto", "forecast.online.hazard", "forecast.online.boosted"
 #: By name of the variant, the constants that are otherwise: (module, name) -> value.
 NUMBERS: dict[str, dict[tuple[str, str], float]] = {
     "auto": {},

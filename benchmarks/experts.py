@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.harness import Figure, apart
-from recrawl.forecast.pooled import pooled
+from recrawl.forecast.experts.pooled import pooled
 from recrawl.lab.days import snapshots, versions_by_day
 from recrawl.lab.papers.radinsky import MAIN, Protocol, Views, prepared
 from recrawl.lab.trace import read_trace

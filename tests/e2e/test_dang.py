@@ -13,8 +13,8 @@ from recrawl.cli import app
 from recrawl.errors import BadInput
 from recrawl.features import families
 from recrawl.features.feature import lag, table
-from recrawl.forecast import learners
-from recrawl.forecast.learners import learner
+from recrawl.forecast.links import learners
+from recrawl.forecast.links.learners import learner
 from recrawl.lab.papers import dang_models
 from recrawl.lab.papers.dang import dang
 from recrawl.lab.papers.dang_data import study

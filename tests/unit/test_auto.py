@@ -10,8 +10,8 @@ import pytest
 
 from recrawl import explain, plan, registry, units
 from recrawl.errors import BadInput, RecrawlError, StoreInvalid
-from recrawl.forecast import kept
-from recrawl.forecast.online import Online
+from recrawl.forecast.online import kept
+from recrawl.forecast.online.online import Online
 from recrawl.history import Store
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay

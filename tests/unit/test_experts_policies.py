@@ -10,10 +10,10 @@ import pytest
 
 from recrawl.checks.sample import NOW, SampleHistory, build_pages, sample_pages
 from recrawl.errors import BadInput
-from recrawl.forecast.before import Before
-from recrawl.forecast.boosting import boosting
-from recrawl.forecast.diary import Diary
-from recrawl.forecast.machines import machines
+from recrawl.forecast.experts.before import Before
+from recrawl.forecast.experts.boosting import boosting
+from recrawl.forecast.experts.diary import Diary
+from recrawl.forecast.experts.machines import machines
 from recrawl.history.memory import MemoryHistory
 from recrawl.lab.metrics import claims, daily, summary
 from recrawl.lab.replay import TraceEngine, replay

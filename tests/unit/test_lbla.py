@@ -10,8 +10,8 @@ import pytest
 
 from recrawl.checks import build_pages
 from recrawl.checks.sample import SampleHistory, SampleSource
-from recrawl.forecast import outlinks
-from recrawl.forecast.outlinks import OWN, RELATED, LinkRates, Shown, examples
+from recrawl.forecast.links import rates as outlinks
+from recrawl.forecast.links.rates import OWN, RELATED, LinkRates, Shown, examples
 from recrawl.lab.rankings import spearman
 from recrawl.model import DAY, Intervals, Neighbours
 from recrawl.policies.lbla import Lbla

@@ -8,8 +8,8 @@ import numpy as np
 
 from recrawl import registry
 from recrawl.errors import BadInput
-from recrawl.forecast.online import Online
-from recrawl.forecast.reasons import reasons
+from recrawl.forecast.online.online import Online
+from recrawl.forecast.online.reasons import reasons
 from recrawl.model import Forecast
 from recrawl.policies.objectives import INDICES
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from recrawl.chance import uniform
 from recrawl.errors import BadInput
-from recrawl.forecast import related
+from recrawl.forecast.experts import related
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from recrawl.forecast import related
+from recrawl.forecast.experts import related
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time

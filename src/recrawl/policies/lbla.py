@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.forecast.outlinks import LinkRates, Shown
+from recrawl.forecast.links.rates import LinkRates, Shown
 from recrawl.model import DAY, Neighbours
 from recrawl.related.nearest import nearest
 from recrawl.related.urls import alongside

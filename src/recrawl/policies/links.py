@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl.features.shown import shown
-from recrawl.forecast.links_boosted import BoostedLinks
-from recrawl.forecast.links_due import DueLinks
+from recrawl.forecast.links.boosted import BoostedLinks
+from recrawl.forecast.links.due import DueLinks
 from recrawl.policies.unlearned import Unlearned
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from recrawl.features import families
 from recrawl.features.feature import average, lag, table
 from recrawl.features.meaning import meaning
-from recrawl.forecast.learners import bounded, importance, learner, tuned
+from recrawl.forecast.links.learners import bounded, importance, learner, tuned
 from recrawl.lab.rankings import area, ceiling, precision_at, spearman
 from recrawl.lab.scores import of_classes, of_numbers
 

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
 from recrawl.features.change import Page, page
-from recrawl.forecast.experts import (
+from recrawl.forecast.experts.methods import (
     Setting,
     View,
     alone,
@@ -29,7 +29,7 @@ from recrawl.forecast.experts import (
     view,
     vote,
 )
-from recrawl.forecast.pooled import pooled
+from recrawl.forecast.experts.pooled import pooled
 from recrawl.lab.days import changes, days_of, snapshots, versions_by_day
 from recrawl.model import Neighbours
 from recrawl.related.correlation import correlated

@@ -13,16 +13,16 @@ from recrawl.errors import StoreInvalid
 from recrawl.features.around import Around
 from recrawl.features.days import Days
 from recrawl.features.own import Own
-from recrawl.forecast.boosted import Boosted
-from recrawl.forecast.hazard import Hazard
-from recrawl.forecast.learner import Learner
-from recrawl.forecast.watch import NAMES, Watch
+from recrawl.forecast.online.boosted import Boosted
+from recrawl.forecast.online.hazard import Hazard
+from recrawl.forecast.online.learner import Learner
+from recrawl.forecast.online.watch import NAMES, Watch
 from recrawl.related.vectors import Vectors
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recrawl.forecast.online import Online
+    from recrawl.forecast.online.online import Online
 
 FORMAT = 1  #: of the files; another is not read but learned anew
 KEPT = 3  #: files

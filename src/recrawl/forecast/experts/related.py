@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.forecast.before import Before
-from recrawl.forecast.boosting import boosting
-from recrawl.forecast.diary import Diary, due
-from recrawl.forecast.machines import machines
+from recrawl.forecast.experts.before import Before
+from recrawl.forecast.experts.boosting import boosting
+from recrawl.forecast.experts.diary import Diary, due
+from recrawl.forecast.experts.machines import machines
 from recrawl.forecast.rates import from_rate
 from recrawl.model import DAY, Forecast, Neighbours
 from recrawl.rates.smoothed import smoothed

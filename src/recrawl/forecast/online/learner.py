@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.forecast import boosted, hazard
+from recrawl.forecast.online import boosted, hazard
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.forecast.boosted import Boosted
-    from recrawl.forecast.hazard import Hazard
-    from recrawl.forecast.watch import Told
+    from recrawl.forecast.online.boosted import Boosted
+    from recrawl.forecast.online.hazard import Hazard
+    from recrawl.forecast.online.watch import Told
     from recrawl.model import BoolArray, FloatArray
 
     Models = tuple[Hazard, Boosted | None]

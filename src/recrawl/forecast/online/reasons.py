@@ -9,11 +9,11 @@ import numpy as np
 from recrawl import units
 from recrawl.features import copy, own
 from recrawl.features.groups import LEVELS
-from recrawl.forecast.watch import AROUND, DAYS, NAMES, START
+from recrawl.forecast.online.watch import AROUND, DAYS, NAMES, START
 
 if TYPE_CHECKING:
-    from recrawl.forecast.online import Online
-    from recrawl.forecast.watch import Watch
+    from recrawl.forecast.online.online import Online
+    from recrawl.forecast.online.watch import Watch
     from recrawl.model import IntArray, Pages
 
 MOST = 3  #: reasons given

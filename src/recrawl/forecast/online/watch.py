@@ -13,8 +13,8 @@ from recrawl.features.around import Around
 from recrawl.features.days import Days
 from recrawl.features.groups import LEVELS, names, numbers
 from recrawl.features.own import Own
-from recrawl.forecast.prior import rates
-from recrawl.forecast.visits import EVENTS, day_of, new_visits
+from recrawl.forecast.online.prior import rates
+from recrawl.forecast.online.visits import EVENTS, day_of, new_visits
 from recrawl.model import DAY
 from recrawl.related.linked import linked, targets
 from recrawl.related.nearest import nearest
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from recrawl.forecast.visits import Visits
+    from recrawl.forecast.online.visits import Visits
     from recrawl.model import FloatArray, IntArray, KeyArray, Outlinks, Pages, Time
 
 NEAR = 10  #: neighbours of a page

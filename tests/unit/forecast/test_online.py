@@ -14,11 +14,11 @@ from recrawl.features.around import PRIOR as EVIDENCE
 from recrawl.features.days import KEPT, PRIOR, Days
 from recrawl.features.groups import ALONE, names, numbers
 from recrawl.features.own import LONGEST, Own
-from recrawl.forecast import boosted, hazard
-from recrawl.forecast.learner import Learner
-from recrawl.forecast.prior import rates
-from recrawl.forecast.visits import Visits
-from recrawl.forecast.watch import NAMES
+from recrawl.forecast.online import boosted, hazard
+from recrawl.forecast.online.learner import Learner
+from recrawl.forecast.online.prior import rates
+from recrawl.forecast.online.visits import Visits
+from recrawl.forecast.online.watch import NAMES
 from recrawl.model import Outlinks
 from recrawl.related.linked import linked, targets
 

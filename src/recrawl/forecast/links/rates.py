@@ -13,7 +13,7 @@ import numpy as np
 from recrawl.features.crawls import Interval, Look
 from recrawl.features.families import HISTORY, lbla
 from recrawl.features.feature import table
-from recrawl.forecast.learners import has, learner
+from recrawl.forecast.links.learners import has, learner
 from recrawl.model import Neighbours
 from recrawl.rates.past import owners, past, starts
 

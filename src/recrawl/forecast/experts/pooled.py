@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.features.change import own, shared
-from recrawl.forecast.boosting import boosting
-from recrawl.forecast.experts import Setting, frequency
+from recrawl.forecast.experts.boosting import boosting
+from recrawl.forecast.experts.methods import Setting, frequency
 
 if TYPE_CHECKING:
     from recrawl.features.change import Page

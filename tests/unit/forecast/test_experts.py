@@ -8,7 +8,7 @@ import pytest
 
 from recrawl.content.detectors.chi_squared import ChiSquared
 from recrawl.features.change import own, page, shared, unigrams
-from recrawl.forecast.experts import (
+from recrawl.forecast.experts.methods import (
     Setting,
     alone,
     bagged,
@@ -18,8 +18,8 @@ from recrawl.forecast.experts import (
     view,
     vote,
 )
-from recrawl.forecast.platt import platt, probability
-from recrawl.forecast.svm import fit, polynomial
+from recrawl.forecast.experts.platt import platt, probability
+from recrawl.forecast.experts.svm import fit, polynomial
 from recrawl.related.snapshots import Snapshots, counted
 
 

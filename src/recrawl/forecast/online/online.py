@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.forecast import kept
-from recrawl.forecast.learner import Learner
-from recrawl.forecast.watch import NAMES, START, Watch
+from recrawl.forecast.online import kept
+from recrawl.forecast.online.learner import Learner
+from recrawl.forecast.online.watch import NAMES, START, Watch
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Pages, Time

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.features.change import own, shared, unigrams
-from recrawl.forecast.svm import polynomial, sliding, taught
+from recrawl.forecast.experts.svm import polynomial, sliding, taught
 
 if TYPE_CHECKING:
     from recrawl.features.change import Page

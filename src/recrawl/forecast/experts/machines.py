@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.forecast.platt import platt, probability
-from recrawl.forecast.svm import fit, polynomial
+from recrawl.forecast.experts.platt import platt, probability
+from recrawl.forecast.experts.svm import fit, polynomial
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from recrawl.errors import BadInput
-from recrawl.forecast import learners
-from recrawl.forecast.learners import LEARNERS, importance, learner, tuned
+from recrawl.forecast.links import learners
+from recrawl.forecast.links.learners import LEARNERS, importance, learner, tuned
 from recrawl.lab.rankings import spearman
 from recrawl.lab.scores import of_classes, of_numbers
 

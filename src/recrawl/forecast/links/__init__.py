@@ -1,0 +1,1 @@
+"""How many new links would a visit show?"""
