@@ -7,8 +7,9 @@ times over. Every step is kept in a file of its own, so that work cut off goes o
 from __future__ import annotations
 
 import json
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import xxhash
@@ -17,7 +18,7 @@ from recrawl.errors import BadInput
 from recrawl.lab.papers.dang_models import Experiment, Split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from recrawl.lab.papers.dang_data import Study
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 KINDS: Final = ("internal", "external")
 REPETITIONS = 3
+WORKERS = 2
 
 
 def told_kinds(study: Study) -> list[str]:
@@ -57,36 +59,71 @@ def dang(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> dict[str, Result]:
     """Run the experiment, or what is left of it: each step's result by its name."""
-    experiment, kinds, mark = Experiment(study, history), told_kinds(study), _mark(study, history)
-    folder.mkdir(parents=True, exist_ok=True)
+    kinds, mark = told_kinds(study), _mark(study, history)
     done: dict[str, Result] = {}
+    folder.mkdir(parents=True, exist_ok=True)
     total = len(kinds) * (2 + 3 * REPETITIONS)
-    for kind in kinds:
-        for name, step in _steps(experiment, kind, done):
-            if progress:
-                progress(len(done), total, name)
-            file = folder / f"{mark}-{name}.json"
-            if not file.exists():
-                unfinished = file.with_suffix(".part")
-                unfinished.write_text(json.dumps(step()))
-                unfinished.replace(file)
-            done[name] = json.loads(file.read_text())
-    if progress:
-        progress(total, total, "")
+    # A Pool: its workers end by themselves when this process is killed.
+    with get_context("spawn").Pool(WORKERS, _send, (Experiment(study, history),)) as pool:
+        for stage in (_tuning, _steps):
+            asked = [(folder / f"{mark}-{step.name}.json", step) for step in stage(kinds, done)]
+            for name, result in pool.imap_unordered(_run, asked):
+                done[name] = result
+                if progress:
+                    progress(len(done), total, name)
     return done
 
 
-def _steps(
-    experiment: Experiment, kind: str, done: dict[str, Result]
-) -> Iterator[tuple[str, Callable[[], Result]]]:
-    """Each step by name. What tuning found is in `done` by the time the next is asked for."""
-    yield f"{kind}-tune", partial(experiment.tune, kind)
-    leaf = done[f"{kind}-tune"]["leaf"]
-    for seed in range(REPETITIONS):
-        yield f"{kind}-rates-{seed}", partial(experiment.rates, kind, seed)
-        yield f"{kind}-presence-{seed}", partial(experiment.presence, kind, seed, leaf)
-        yield f"{kind}-rankings-{seed}", partial(experiment.rankings, kind, seed, leaf)
-    yield f"{kind}-importances", partial(experiment.importances, kind, leaf)
+@dataclass(frozen=True)
+class Step:
+    """One question to the experiment: the name of its method, and what it is asked with."""
+
+    name: str
+    method: str
+    asked: tuple[Any, ...]
+
+
+def _tuning(kinds: list[str], done: dict[str, Result]) -> list[Step]:
+    del done
+    return [Step(f"{kind}-tune", "tune", (kind,)) for kind in kinds]
+
+
+def _steps(kinds: list[str], done: dict[str, Result]) -> list[Step]:
+    """All that comes after tuning, the longest first."""
+    leaf = {kind: done[f"{kind}-tune"]["leaf"] for kind in kinds}
+    return [
+        *(Step(f"{kind}-importances", "importances", (kind, leaf[kind])) for kind in kinds),
+        *(
+            Step(f"{kind}-{method}-{seed}", method, (kind, seed, *more))
+            for kind in kinds
+            for method, more in (
+                ("rankings", [leaf[kind]]),
+                ("presence", [leaf[kind]]),
+                ("rates", []),
+            )
+            for seed in range(REPETITIONS)
+        ),
+    ]
+
+
+_sent: list[Experiment] = []  # in a worker the one experiment, which keeps what it worked out
+
+
+def _send(experiment: Experiment) -> None:
+    _sent.append(experiment)
+
+
+def _run(asked: tuple[Path, Step]) -> tuple[str, Result]:
+    """The result of a step, made or read."""
+    from threadpoolctl import threadpool_limits
+
+    file, step = asked
+    if not file.exists():
+        unfinished = file.with_suffix(".part")
+        with threadpool_limits(1):  # threads of two workers would wait for each other
+            unfinished.write_text(json.dumps(getattr(_sent[0], step.method)(*step.asked)))
+        unfinished.replace(file)
+    return step.name, json.loads(file.read_text())
 
 
 def _mark(study: Study, history: int) -> str:
