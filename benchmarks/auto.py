@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.harness import Figure, apart
+from recrawl.forecast.online.online import Online
 from recrawl.history.memory import MemoryHistory
 from recrawl.model import DAY, VISITS
 from recrawl.policies.auto import Auto
@@ -69,7 +70,9 @@ def measured(pages: int) -> tuple[float, ...]:
                 took.append(perf_counter() - begin)
             row = random.choice(pages, pages // 400, replace=False) if day > 2 else np.arange(pages)
             history.append(_visits(names, row, day, now), now=now)
-    learner = auto.online_["change"].learner
+    changes = auto.parts_["balanced"]
+    assert isinstance(changes, Online)
+    learner = changes.learner
     learner.trained = 0
     begin = perf_counter()
     learner.train()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing.dummy
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from recrawl.features import families
 from recrawl.features.feature import lag, table
 from recrawl.forecast.links import learners
 from recrawl.forecast.links.learners import learner
+from recrawl.lab.papers import dang as protocol
 from recrawl.lab.papers import dang_models
 from recrawl.lab.papers.dang import dang
 from recrawl.lab.papers.dang_data import study
@@ -73,7 +75,8 @@ def test_with_one_interval_looking_around_tells_the_truth_better(world, data):
 
 @pytest.fixture
 def quick(monkeypatch):
-    """Small forests, and no library that takes seconds to load."""
+    """Small forests, no library that takes seconds to load, and threads, to which all this holds."""
+    monkeypatch.setattr(protocol, "get_context", lambda _: multiprocessing.dummy)
     small = dict(learners.LEARNERS)
     for name in ("extra-trees", "hist-boost", "lightgbm"):
         trees = {"max_iter": 5} if name == "hist-boost" else {"n_estimators": 5, "n_jobs": 1}

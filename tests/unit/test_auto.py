@@ -218,6 +218,24 @@ def test_objectives_and_their_weights(tmp_path):
     assert weights("freshness=0.5,new-links=2") == {"freshness": 0.5, "new-links": 2.0}
 
 
+def test_new_links_and_searches_are_parts_of_it(tmp_path):
+    store = filled(tmp_path / "store")
+    asked = tmp_path / "queries.tsv"
+    asked.write_text("words\t3\n7\t1\n")
+    now = BEGIN + 20.5 * DAY
+
+    def score(policy):
+        made = registry.build("policy", policy)
+        made.learn(store, now)
+        return made.score(store.pages(), now)
+
+    queries = f"queries={asked}"
+    links, search = score("links"), score(f"user-centric:{queries}")
+    assert score("auto:objective=new-links") == pytest.approx(links)
+    both = score(f"auto:objective=new-links=1+search=3,{queries}")
+    assert both == pytest.approx(links / links.mean() + 3 * search / search.mean())
+
+
 @pytest.mark.parametrize(
     "written", ["", "freshnes", "freshness=x", "freshness=-1", "age=0", "age=nan"]
 )
@@ -227,5 +245,5 @@ def test_objectives_that_are_none(written):
 
 
 def test_an_event_that_is_none():
-    with pytest.raises(BadInput, match="event must be one of change, links"):
+    with pytest.raises(BadInput, match="event must be one of change, links, never-seen-links"):
         Online("price")

@@ -24,7 +24,7 @@ from rich.progress import (
 import recrawl
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.policies.auto import PURSUED, weights
+from recrawl.policies.auto import PART, weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,15 +95,16 @@ def policy_name(policy: str | None, objective: str | None, queries: Path | None 
 
 def pursuing(objective: str, queries: Path | None = None) -> str:
     """The policy for an objective, or for several with weights."""
-    if (objective == "search") != (queries is not None):
+    wanted = weights(objective)  # complains of what is none
+    if ("search" in wanted) != (queries is not None):
         raise BadInput(
             "--objective search must be given with --queries FILE, what people search for, and "
             f"no other objective with it. Got {objective!r} and {queries}."
         )
-    if objective in PURSUED:
-        return PURSUED[objective] + (f":queries={queries}" if queries else "")
-    weights(objective)  # complains of what is none
-    return f"auto:objective={objective.replace(',', '+')}"
+    part = PART.get(next(iter(wanted))) if len(wanted) == 1 else None
+    name = part or f"auto:objective={objective.replace(',', '+')}"
+    asked = f"{',' if ':' in name else ':'}queries={queries}" if queries else ""
+    return name + asked
 
 
 def budget_of(

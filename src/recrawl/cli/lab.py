@@ -84,7 +84,7 @@ def replay(
 
     policy = [
         *policy,
-        *(pursuing(each, queries if each == "search" else None) for each in objective),
+        *(pursuing(each, queries if "search" in each else None) for each in objective),
     ] or [recrawl.DEFAULT_POLICY]
     runs = len(traces) * len(set(budget)) * len(with_baseline(policy))
     with progress_bar("reading", runs) as done:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,21 +12,21 @@ from recrawl.errors import BadInput
 from recrawl.forecast.online.online import Online
 from recrawl.forecast.online.reasons import reasons
 from recrawl.model import Forecast
+from recrawl.policies.links import Links
 from recrawl.policies.objectives import INDICES
+from recrawl.policies.user_centric import UserCentric
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import History
 
 BALANCED = "balanced"  #: the default: many changes found, and copies no less fresh for it
-LINKS = "new-links"
-OBJECTIVES = (BALANCED, *INDICES, LINKS)
-#: Objectives for which another policy is better.
-PURSUED = {
-    LINKS: "links",
-    "never-seen-links": "links:never_seen=true",
-    "search": "user-centric",
-}
+NEW, NEVER_SEEN, SEARCH = "new-links", "never-seen-links", "search"
+#: The policy that is the part of `auto` for an objective.
+PART = {NEW: "links", NEVER_SEEN: "links:never_seen=true", SEARCH: "user-centric"}
+OBJECTIVES = (BALANCED, *INDICES, *PART)
 #: How much more is expected of a page the less often it was seen to change. That leaves a little of
 #: the change ratio to pages of which little is known, and gains freshness by it.
 OPTIMISM = 4.0
@@ -37,21 +38,31 @@ TELLING = 2.0
 class Auto:
     """What a visit would find, learned online: from rates, days of groups, neighbours and copies.
 
-    `objective` is one of OBJECTIVES, or several with weights: `freshness=0.5+new-links=0.5`.
+    `objective` is one of OBJECTIVES, or several with weights: `freshness=0.5+new-links=0.5`. That
+    of `search` needs `queries`, a file of what people ask.
     """
 
     name: ClassVar[str] = "auto"
 
-    def __init__(self, *, objective: str = BALANCED, seed: int = 0) -> None:
+    def __init__(self, *, objective: str = BALANCED, queries: str = "", seed: int = 0) -> None:
         self.objective = objective
+        self.queries = queries
         self.seed = seed
 
+    @cached_property
+    def parts_(self) -> dict[str, Online | Links | UserCentric]:
+        """What tells of each objective wanted; those of changes share one."""
+        changes = Online("change", self.seed)
+        others: dict[str, Links | UserCentric] = {
+            NEW: Links(seed=self.seed),
+            NEVER_SEEN: Links(never_seen=True, seed=self.seed),
+            SEARCH: UserCentric(queries=self.queries),
+        }
+        return {name: others.get(name, changes) for name in weights(self.objective)}
+
     def learn(self, history: History, now: Time) -> None:
-        wanted = weights(self.objective)
-        if not hasattr(self, "online_"):
-            self.online_ = {event: Online(event, self.seed) for event in _events(wanted)}
-        for one in self.online_.values():
-            one.learn(history, now)
+        for part in dict.fromkeys(self.parts_.values()):
+            part.learn(history, now)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         wanted = weights(self.objective)
@@ -65,27 +76,28 @@ class Auto:
 
     def forecast(self, pages: Pages, now: Time) -> Forecast:
         """The probability of a change."""
-        return Forecast(p_change=-np.expm1(-self._online("change").hits(pages, now)))
+        changes = next(self._online("change"), Online("change", self.seed))
+        return Forecast(p_change=-np.expm1(-changes.hits(pages, now)))
 
     def reasons(self, pages: Pages, row: int) -> list[str]:
         """The three strongest, in words."""
-        found: dict[str, Online] = getattr(self, "online_", {})
-        return reasons(next(iter(found.values())), pages, row) if found else []
+        return next((reasons(one, pages, row) for one in self._online()), [])
+
+    def _online(self, event: str | None = None) -> Iterator[Online]:
+        for part in self.parts_.values():
+            one = part if isinstance(part, Online) else getattr(part, "online_", None)
+            if one and event in (None, one.watch.event):
+                yield one
 
     def _worth(self, name: str, pages: Pages, now: Time) -> FloatArray:
-        online = self._online("links" if name == LINKS else "change")
-        hits, days = online.hits(pages, now), pages.days_since_visit(now)
-        if name == LINKS:
-            return -np.expm1(-hits) * online.size(pages)
-        if name != BALANCED:
-            known = hits if name == "change-ratio" else np.minimum(hits, TELLING)
-            return INDICES[name](known / np.maximum(days, 1e-9), days)
-        return hits * (1.0 + OPTIMISM / np.sqrt(online.seen(pages) + 0.5))
-
-    def _online(self, event: str) -> Online:
-        """What is known of an event; nothing before it learned, or if no objective asks."""
-        found: dict[str, Online] = getattr(self, "online_", {})
-        return found.get(event) or Online(event, self.seed)
+        part = self.parts_[name]
+        if not isinstance(part, Online):
+            return part.score(pages, now)
+        hits, days = part.hits(pages, now), pages.days_since_visit(now)
+        if name == BALANCED:
+            return hits * (1.0 + OPTIMISM / np.sqrt(part.seen(pages) + 0.5))
+        known = hits if name == "change-ratio" else np.minimum(hits, TELLING)
+        return INDICES[name](known / np.maximum(days, 1e-9), days)
 
 
 def weights(objective: str) -> dict[str, float]:
@@ -98,7 +110,7 @@ def weights(objective: str) -> dict[str, float]:
     for one in objective.replace(",", "+").split("+"):
         name, equals, weight = (part.strip() for part in one.partition("="))
         if name not in OBJECTIVES:
-            raise registry.unknown("objective", name, dict.fromkeys([*OBJECTIVES, *PURSUED]))
+            raise registry.unknown("objective", name, dict.fromkeys(OBJECTIVES))
         try:
             found[name] = float(weight) if equals else 1.0
         except ValueError:
@@ -111,8 +123,3 @@ def weights(objective: str) -> dict[str, float]:
     if not sum(found.values()) > 0:
         raise BadInput(f"One weight of an objective must be above 0. Got {objective!r}.")
     return found
-
-
-def _events(wanted: dict[str, float]) -> list[str]:
-    links = [name == LINKS for name in wanted]
-    return ["change"] * (not all(links)) + ["links"] * any(links)

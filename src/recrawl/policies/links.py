@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from recrawl.features.shown import shown
-from recrawl.forecast.links.boosted import BoostedLinks
-from recrawl.forecast.links.due import DueLinks
+from recrawl.forecast.links.due import DueLinks, visible
+from recrawl.forecast.online.online import Online
+from recrawl.forecast.online.reasons import reasons
 from recrawl.policies.unlearned import Unlearned
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import History
+
+
+LEARNED = 2 / 3  #: weight of what was learned, beside the closed form
 
 
 class LinksMean(Unlearned):
@@ -43,28 +46,35 @@ class LinksLast(Unlearned):
 
 
 class Links:
-    """New links expected now, of those due by a closed form and those learned from visits.
+    """New links expected now: those due by a closed form, and those that visits taught to expect.
 
-    The geometric mean of the two, which seldom err together; the closed form alone while too few
-    visits have shown new links, and where the extra `boost` is not installed. `never_seen` counts
-    only links that no page had held.
+    Their weighted geometric mean, for they seldom err together; the closed form alone before
+    anything was learned. `never_seen` counts only links that no page had held.
     """
 
     name: ClassVar[str] = "links"
     due_: DueLinks | None = None
-    boosted_: BoostedLinks | None = None
+    online_: Online | None = None
 
     def __init__(self, *, never_seen: bool = False, seed: int = 0) -> None:
         self.never_seen = never_seen
         self.seed = seed
 
     def learn(self, history: History, now: Time) -> None:
-        if find_spec("lightgbm"):
-            self.boosted_ = self.boosted_ or BoostedLinks(self.seed, self.never_seen)
-            self.boosted_.learn(history.pages(), now)
+        event = "never-seen-links" if self.never_seen else "links"
+        self.online_ = self.online_ or Online(event, self.seed)
+        self.online_.learn(history, now)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         self.due_ = self.due_ or DueLinks(self.never_seen)
         due = self.due_.expected(pages, now)
-        learned = self.boosted_.expected(pages, now) if self.boosted_ else None
-        return due if learned is None else np.sqrt(due * learned)
+        if self.online_ is None:
+            return due
+        links = self.online_.hits(pages, now) * self.online_.size(pages)
+        learned = visible(links, shown(pages, never_seen=self.never_seen))
+        both: FloatArray = due ** (1.0 - LEARNED) * learned**LEARNED
+        return both
+
+    def reasons(self, pages: Pages, row: int) -> list[str]:
+        """The three strongest, in words."""
+        return reasons(self.online_, pages, row) if self.online_ else []

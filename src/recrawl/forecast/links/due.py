@@ -49,9 +49,7 @@ class DueLinks:
         quiet = days - np.minimum(mates.days_since_visit(pages.last_visit, now), days)
 
         def expected(quiet: FloatArray) -> FloatArray:
-            links = rate * size * (days - mates.share * quiet) + told
-            limit = np.maximum(past.links, 1.0)
-            return -limit * np.expm1(-links / limit)
+            return visible(rate * size * (days - mates.share * quiet) + told, past)
 
         alone = expected(quiet)
         first = mates.first(alone, pages.key)
@@ -62,6 +60,12 @@ class DueLinks:
             levels = groups(pages.urls())
             self.kin_ = (pages.key, levels, nearest(levels))
         return self.kin_[1:]
+
+
+def visible(links: FloatArray, past: Shown) -> FloatArray:
+    """How many of the new links a page can show at once: seldom more than it has room for."""
+    room = np.maximum(past.links, 1.0)
+    return -room * np.expm1(-links / room)
 
 
 def _rate(past: Shown, levels: Sequence[IntArray]) -> FloatArray:

@@ -79,5 +79,5 @@ def _shown(watch: Watch, mates: IntArray, at: int, called: str) -> str:
     if not len(visited):
         return f"nothing seen of {called} since our visit"
     hits = int((watch.own.last_hit[visited] > since).sum())
-    what = "showed new links" if watch.event == "links" else "changed"
+    what = "changed" if watch.event == "change" else "showed new links"
     return f"since our visit {hits} of {units.count(len(visited), 'page')} seen of {called} {what}"

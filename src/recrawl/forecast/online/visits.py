@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, Pages
 
-EVENTS = ("change", "links")  #: what a hit is: a change, or new links
+#: What a hit is: a change, new links, or links that no page had held.
+EVENTS = ("change", "links", "never-seen-links")
 EDGE = 0.01  #: days: visits just after midnight speak of the day before
 
 
@@ -53,7 +54,7 @@ def day_of(at: FloatArray) -> FloatArray:
 def new_visits(pages: Pages, folded: IntArray, event: str) -> Visits:
     """The visits to pages beyond the first `folded` of each."""
     rows = np.flatnonzero(pages.n_compared != folded)
-    found = past(pages.take(rows))
+    found = past(pages.take(rows), never_seen=event == EVENTS[2])
     page = owners(found.start)
     late = np.arange(len(page)) - found.start[page] >= folded[rows][page]
     size = _size(found, event)

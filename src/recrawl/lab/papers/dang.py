@@ -110,7 +110,7 @@ _sent: list[Experiment] = []  # in a worker the one experiment, which keeps what
 
 
 def _send(experiment: Experiment) -> None:
-    _sent.append(experiment)
+    _sent[:] = [experiment]
 
 
 def _run(asked: tuple[Path, Step]) -> tuple[str, Result]:
