@@ -115,12 +115,14 @@ def _send(experiment: Experiment) -> None:
 
 def _run(asked: tuple[Path, Step]) -> tuple[str, Result]:
     """The result of a step, made or read."""
+    from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
     file, step = asked
     if not file.exists():
         unfinished = file.with_suffix(".part")
-        with threadpool_limits(1):  # threads of two workers would wait for each other
+        # Threads of two workers would wait for each other. NGBoost tries steps that are too long.
+        with threadpool_limits(1), parallel_config("threading"), np.errstate(all="ignore"):
             unfinished.write_text(json.dumps(getattr(_sent[0], step.method)(*step.asked)))
         unfinished.replace(file)
     return step.name, json.loads(file.read_text())
