@@ -13,6 +13,7 @@ from recrawl.errors import BadInput, RecrawlError, StoreInvalid
 from recrawl.forecast.online import kept
 from recrawl.forecast.online.online import Online
 from recrawl.history import Store
+from recrawl.lab.delays import links_found
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
 from recrawl.lab.traces import open_trace
@@ -68,6 +69,20 @@ def test_what_happens_later_changes_nothing_before(world):
     assert np.array_equal(one.page[same], two.page[two.at <= until])
     assert np.array_equal(one.said[same], two.said[two.at <= until], equal_nan=True)
     assert not np.array_equal(one.page, two.page)
+
+
+def test_nor_do_links_that_come_later(world):
+    trace = world("hubs", pages=100, days=30)
+    until = trace.window[0] + 15 * DAY
+    early = replace(trace, window=(trace.window[0], until))
+    whole, cut = (found(t, "links")[1] for t in (trace, early))
+    assert np.array_equal(whole.page[whole.at <= until], cut.page[cut.at <= until])
+
+
+def test_links_finds_new_links_sooner_than_a_rate_of_changes(world):
+    trace = world("hubs", pages=200, days=60)
+    links, poisson = (links_found(trace, found(trace, name)[1]) for name in ("links", "poisson"))
+    assert links["links_within_7d"] > poisson["links_within_7d"] + 0.03
 
 
 def test_the_same_seed_gives_the_same_run(world):
