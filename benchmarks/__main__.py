@@ -1,4 +1,4 @@
-"""Run the benchmarks, print their figures, and with --write keep them in docs/performance.md."""
+"""Run the benchmarks, or those named, print their figures, with --write into docs/performance.md."""
 
 from __future__ import annotations
 
@@ -14,32 +14,31 @@ import benchmarks
 
 SKIP = {"__main__", "choose", "harness"}
 PAGE = Path("docs/performance.md")
+HEAD = "# Speed and memory\n\nMade by `make bench`, or one by one: `python -m benchmarks search --write`."
 LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow", "selectolax", "fastwarc", "scrapy")
 
 
 def main() -> None:
     names = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in SKIP]
-    asked = [name for name in sys.argv[1:] if name != "--write"] or names
-    if "--write" in sys.argv and asked != names:
-        sys.exit("--write keeps the figures of all benchmarks; leave the names out.")
-    lines = ["# Speed and memory", "", f"Made by `make bench`. {machine()}", ""]
-    for name in asked:
+    for name in [name for name in sys.argv[1:] if name != "--write"] or names:
         module = import_module(f"benchmarks.{name}")
-        head = [
-            f"## {(module.__doc__ or name).splitlines()[0]}",
-            "",
-            "| | | goal |",
-            "|---|---|---|",
-        ]
-        print("\n".join(head), flush=True)
-        lines += head
+        head = f"## {(module.__doc__ or name).splitlines()[0]}"
+        lines = [head, "", "| | | goal |", "|---|---|---|"]
+        print("\n".join(lines), flush=True)
         for figure in module.figures():
             lines.append(f"| {figure.what} | {figure.value} | {figure.goal} |")
             print(lines[-1], flush=True)
-        lines.append("")
         print(flush=True)
-    if "--write" in sys.argv:
-        PAGE.write_text("\n".join(lines))
+        if "--write" in sys.argv:
+            write("\n".join([*lines, "", machine()]))
+
+
+def write(section: str) -> None:
+    """Put a section in the place of the one with the same heading, or at the end."""
+    old = PAGE.read_text().split("\n## ")[1:] if PAGE.exists() else []
+    sections = {one.partition("\n")[0]: f"## {one.strip()}" for one in old}
+    sections[section.partition("\n")[0].removeprefix("## ")] = section
+    PAGE.write_text("\n\n".join([HEAD, *sections.values()]) + "\n")
 
 
 def machine() -> str:
