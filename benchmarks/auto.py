@@ -56,7 +56,7 @@ class Copies:
 
 def measured(pages: int) -> tuple[float, ...]:
     """Seconds of the first day, of a later one, of training then, and of another score that day."""
-    urls = [f"https://h{i % 97}.org/s{i // 97 % 50}/d{i // 400}/p{i}" for i in range(pages)]
+    urls = [f"https://h{i % 97}.org/s{i // 9700 % 50}/d{i // 970}/p{i}" for i in range(pages)]
     history = MemoryHistory(urls, build("detector", "digest"), seen=BEGIN, copies=Copies(pages))
     names, random, auto = pa.array(urls), np.random.default_rng(0), Auto()
     took = []

@@ -36,9 +36,9 @@ methods can be compared. `recrawl paper dang TRACE` runs it on any trace with te
 - What a trace holds of a page is its text and links, so their bytes are its size. Text quality is
   the number of distinct words by the root of that of all. TrustRank begins at the 1 % of the pages
   with the highest PageRank, unless `--trusted` names others.
-- Rows at a leaf are tuned on a development set by cross-validation, with 400 trees; NGBoost takes
-  250 steps of 0.02 and draws 30 % of the features for each. NNL-LGB is LightGBM with a Poisson
-  law, in its stead.
+- Forests have 400 trees; rows at a leaf are tuned on a development set by cross-validation with 50,
+  and what matters is asked of 100. NGBoost takes 250 steps of 0.02 and draws 30 % of the features
+  for each. NNL-LGB is LightGBM with a Poisson law, in its stead.
 
 """
 

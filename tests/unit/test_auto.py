@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from recrawl import explain, plan, registry, units
-from recrawl.errors import BadInput, RecrawlError, StoreInvalid
+from recrawl.errors import BadInput, RecrawlError
 from recrawl.forecast.online import kept
 from recrawl.forecast.online.online import Online
 from recrawl.history import Store
@@ -203,9 +203,21 @@ def test_what_was_learned_is_kept_beside_the_store(tmp_path):
     for day in range(21, 27):
         plan(store, 3, now=BEGIN + (day + 0.5) * DAY, policy="auto")
     assert len(kept.versions(store.models(), "change")) == kept.KEPT
-    kept.versions(store.models(), "change")[-1].write_bytes(b"no archive")
-    with pytest.raises(StoreInvalid, match="Remove it"):
-        plan(store, 3, now=now + 30 * DAY, policy="auto")
+
+
+@pytest.mark.parametrize("damage", [b"", b"no archive", "half", "about"])
+def test_what_was_kept_and_is_damaged_is_learned_anew(tmp_path, caplog, damage):
+    store = filled(tmp_path / "store")
+    now = BEGIN + 20.5 * DAY
+    one = plan(store, 30, now=now, policy="auto")
+    [file] = kept.versions(store.models(), "change")
+    if damage == "about":
+        np.savez(file, about=np.array('{"format": 2, "columns": [], "tree": 7}'))
+    else:
+        file.write_bytes(file.read_bytes()[:5_000] if damage == "half" else damage)
+    two = plan(store, 30, now=now, policy="auto")
+    assert np.allclose(one.score, two.score)
+    assert ("is damaged" in caplog.text) == (damage != "about")  # of other columns: another version
 
 
 def test_it_says_why(tmp_path):

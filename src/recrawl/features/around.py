@@ -39,6 +39,10 @@ class Around:
         """The neighbours of these pages are others now."""
         self.row[page], self.weight[page] = near.row, near.weight
 
+    def offer(self, page: IntArray) -> None:
+        """Make these pages neighbours of their neighbours, where nearer than one of those."""
+        _offer(self.row, self.weight, page)
+
     def evidence(
         self, own: Own, rate: FloatArray, page: IntArray, since: FloatArray, now: FloatArray
     ) -> FloatArray:
@@ -46,7 +50,7 @@ class Around:
 
         `rate` is of all pages; `since` and `now` are of each of these.
         """
-        seen = own.last, own.last_hit, own.hit_days
+        seen = own.first, own.last, own.last_hit, own.hit_days
         found: FloatArray = _evidence(self.row, self.weight, rate, *seen, page, since, now)
         return found
 
@@ -61,7 +65,22 @@ class Around:
 
 
 @njit(cache=True)
-def _evidence(row, weight, rate, last, last_hit, hit_days, page, since, now):  # type: ignore[no-untyped-def]
+def _offer(row, weight, page):  # type: ignore[no-untyped-def]
+    for p in page:
+        for k in range(row.shape[1]):
+            j, w = row[p, k], weight[p, k]
+            if j < 0:
+                break
+            if w <= 0.0 or (row[j] == p).any():
+                continue
+            free = np.flatnonzero(row[j] < 0)
+            worst = free[0] if len(free) else np.argmin(weight[j])
+            if len(free) or weight[j, worst] < w:
+                row[j, worst], weight[j, worst] = p, w
+
+
+@njit(cache=True)
+def _evidence(row, weight, rate, first, last, last_hit, hit_days, page, since, now):  # type: ignore[no-untyped-def]
     found = np.zeros(len(page))
     for i in range(len(page)):
         hits = due = 0.0
@@ -72,7 +91,8 @@ def _evidence(row, weight, rate, last, last_hit, hit_days, page, since, now):  #
             if not last[j] > since[i]:
                 continue
             w = weight[page[i], k]
-            due += w * FADES ** max(now[i] - last[j], 0.0) * rate[j] * (last[j] - since[i])
+            days = last[j] - max(since[i], first[j])  # 0 for one that was never visited
+            due += w * FADES ** max(now[i] - last[j], 0.0) * rate[j] * days
             if last_hit[j] > since[i]:
                 part = min(1.0, (last_hit[j] - since[i]) / max(hit_days[j], 1e-9))
                 hits += w * FADES ** max(now[i] - last_hit[j], 0.0) * part

@@ -48,12 +48,20 @@ class Days:
         same = np.flatnonzero(called[at] == self.called[: len(at)])
         for name in ("settled", "shown", "due", "past"):
             getattr(other, name)[at[same]] = getattr(self, name)[same]
-        other.sums[:, at[same]] = self.sums[:, same]
         for name in ("old", "new"):
             hits = getattr(self, name).copy()
             hits[0] = place[hits[0].astype(np.int64)]
             setattr(other, name, hits)
         return other
+
+    def sum_up(self, events: FloatArray, days: FloatArray) -> None:
+        """The sums of groups from those of their pages."""
+        for level in self.group:
+            there = level >= 0
+            for row, of_page in enumerate((events, days)):
+                self.sums[row] += np.bincount(
+                    level[there], of_page[there], minlength=len(self.called)
+                )
 
     def turn(self, day: int) -> bool:
         """Begin a day, if it is a new one: today's visits are settled, the oldest day forgotten."""

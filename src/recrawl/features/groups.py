@@ -1,4 +1,4 @@
-"""Which pages are likely to change together? Those whose URLs, or whose fixed links, are alike."""
+"""Which pages are likely to change together? Those whose URLs are alike."""
 
 from __future__ import annotations
 

@@ -58,7 +58,9 @@ class Auto:
             NEVER_SEEN: Links(never_seen=True, seed=self.seed),
             SEARCH: UserCentric(queries=self.queries),
         }
-        return {name: others.get(name, changes) for name in weights(self.objective)}
+        return {
+            n: others.get(n, changes) for n, weight in weights(self.objective).items() if weight
+        }
 
     def learn(self, history: History, now: Time) -> None:
         for part in dict.fromkeys(self.parts_.values()):
@@ -67,11 +69,11 @@ class Auto:
     def score(self, pages: Pages, now: Time) -> FloatArray:
         wanted = weights(self.objective)
         found = np.zeros(len(pages))
-        for name, weight in wanted.items():
+        for name in self.parts_:
             worth = self._worth(name, pages, now)
-            if len(wanted) > 1:  # objectives count in units of their own
+            if len(self.parts_) > 1:  # objectives count in units of their own
                 worth = worth / max(float(worth.mean()), 1e-300) if len(pages) else worth
-            found += weight * worth
+            found += wanted[name] * worth
         return found
 
     def forecast(self, pages: Pages, now: Time) -> Forecast:
@@ -97,7 +99,8 @@ class Auto:
         if name == BALANCED:
             return hits * (1.0 + OPTIMISM / np.sqrt(part.seen(pages) + 0.5))
         known = hits if name == "change-ratio" else np.minimum(hits, TELLING)
-        return INDICES[name](known / np.maximum(days, 1e-9), days)
+        days = np.maximum(days, 1e-9)
+        return INDICES[name](np.maximum(known, 1e-12) / days, days)
 
 
 def weights(objective: str) -> dict[str, float]:
@@ -111,6 +114,8 @@ def weights(objective: str) -> dict[str, float]:
         name, equals, weight = (part.strip() for part in one.partition("="))
         if name not in OBJECTIVES:
             raise registry.unknown("objective", name, dict.fromkeys(OBJECTIVES))
+        if name in found:
+            raise BadInput(f"An objective must be given once. Got {name} twice in {objective!r}.")
         try:
             found[name] = float(weight) if equals else 1.0
         except ValueError:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recrawl.protocols import History
 
 NEAR = 30  #: related pages of each
+GROWN = 2  #: times as many pages as the words were learned from: learn them anew
 NOBODY = Neighbours(np.empty((0, NEAR), np.int64), np.empty((0, NEAR)))
 
 
@@ -68,19 +69,24 @@ class Said:
     vectors: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
     space: Vectors | None = None
     at: Time = -np.inf
+    fitted: int = 0  #: texts that the words were learned from
 
     def read(self, pages: Pages, now: Time) -> Said:
         """The same for these pages, as they are now."""
         known = np.isin(pages.key, self.key, assume_unique=True)
         newest = np.fmax(pages.first_visit, pages.last_change)
-        stale: BoolArray = np.logical_or(~known, newest > self.at)
+        stale: BoolArray = np.logical_or(~known, newest >= self.at)
+        grown = (~np.isnan(pages.first_visit)).sum() > GROWN * self.fitted
+        if grown:
+            stale[:] = True
         texts = pages.take(stale).texts()
-        space = self.space or Vectors(seed=self.seed).fit(texts)
+        space = Vectors(seed=self.seed).fit(texts) if grown or not self.space else self.space
+        fitted = len(texts) - texts.null_count if grown else self.fitted
         vectors = np.zeros((len(pages), space.dims), np.float32)
-        if known.any():
+        if not grown and known.any():
             vectors[known] = self.vectors[np.searchsorted(self.key, pages.key[known])]
         vectors[stale] = space.embed(texts)
-        return Said(self.seed, pages.key, vectors, space, now)
+        return Said(self.seed, pages.key, vectors, space, now, fitted)
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,13 @@ class Links:
         self.online_.learn(history, now)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        self.due_ = self.due_ or DueLinks(self.never_seen)
-        due = self.due_.expected(pages, now)
+        self.due_ = self.due_ or DueLinks()
+        past = shown(pages, never_seen=self.never_seen)
+        due = self.due_.expected(pages, past, now)
         if self.online_ is None:
             return due
         links = self.online_.hits(pages, now) * self.online_.size(pages)
-        learned = visible(links, shown(pages, never_seen=self.never_seen))
+        learned = visible(links, past)
         both: FloatArray = due ** (1.0 - LEARNED) * learned**LEARNED
         return both
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EXACT = 1_000_000  #: vectors up to which every pair is compared
 PROBED = 32  #: cells that are looked into beyond that
+FILLED = 39  #: vectors that a cell must be learned from
 CLOSEST = 1e-6  #: least distance: copies of a page shall not weigh infinitely
 _BATCH = 4_096  # rows asked for at a time
 
@@ -73,8 +74,8 @@ def _index(vectors: NDArray[np.float32], exact: int) -> Any:
     import faiss
 
     index: Any = faiss.IndexFlatIP(vectors.shape[1])
-    if len(vectors) > exact:
-        cells = int(4 * np.sqrt(len(vectors)))
+    cells = min(int(4 * np.sqrt(len(vectors))), len(vectors) // FILLED)
+    if len(vectors) > exact and cells > PROBED:
         index = faiss.IndexIVFFlat(index, index.d, cells, faiss.METRIC_INNER_PRODUCT)
         index.nprobe = PROBED
         index.train(vectors[:: max(len(vectors) // (cells * 50), 1)])

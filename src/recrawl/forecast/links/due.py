@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.features.shown import shown
 from recrawl.model import DAY
 from recrawl.related.urls import groups, nearest
 
@@ -31,15 +30,13 @@ class DueLinks:
     visited just now.
     """
 
-    never_seen: bool = False  #: count only links that no page had held
     #: pages, their groups and nearest group; kept, because URLs take long to take apart
     kin_: tuple[KeyArray, list[IntArray], IntArray] | None = field(default=None, init=False)
 
-    def expected(self, pages: Pages, now: Time) -> FloatArray:
-        """New links that a visit to each page would show now."""
+    def expected(self, pages: Pages, past: Shown, now: Time) -> FloatArray:
+        """New links that a visit to each page would show now, by what visits have shown."""
         if not len(pages):
             return np.zeros(0)
-        past = shown(pages, never_seen=self.never_seen)
         levels, near = self._groups(pages)
         rate, size = _rate(past, levels), _size(past, levels)
         mates = Kin.of(past, near, rate)

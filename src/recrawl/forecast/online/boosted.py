@@ -45,19 +45,24 @@ class Boosted:
 
 
 def fit(
-    columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, *, seed: int = 0
+    columns: NDArray[np.float32],
+    offset: FloatArray,
+    hit: BoolArray,
+    *,
+    shrink: float = SHRINK,
+    seed: int = 0,
 ) -> Boosted:
     """Learn from visits: a column each, `offset` their log(rate × days)."""
     random = np.random.default_rng(seed)
     cuts = np.quantile(columns, np.linspace(0, 1, CUTS + 2)[1:-1], axis=1).T.astype(np.float32)
     bins = np.stack([np.searchsorted(c, x) for c, x in zip(cuts, columns, strict=True)])
     asked = random.random((TREES, len(columns))) < SHARE
-    column, cut, leaf = _grow(bins.astype(np.uint8), offset, hit, asked)
+    column, cut, leaf = _grow(bins.astype(np.uint8), offset, hit, asked, shrink)
     return Boosted(column, cuts[column, cut], leaf)
 
 
 @njit(cache=True)
-def _grow(bins, offset, hit, asked):  # type: ignore[no-untyped-def]
+def _grow(bins, offset, hit, asked, shrink):  # type: ignore[no-untyped-def]
     visits = bins.shape[1]
     column, cut = np.zeros((TREES, DEPTH), np.int64), np.zeros((TREES, DEPTH), np.int64)
     leaf = np.zeros((TREES, 2**DEPTH))
@@ -71,11 +76,11 @@ def _grow(bins, offset, hit, asked):  # type: ignore[no-untyped-def]
             curve[i] = s * tail
         node[:] = 0
         for depth in range(DEPTH):
-            c, where = _question(bins, slope, curve, node, 2**depth, asked[tree])
+            c, where = _question(bins, slope, curve, node, 2**depth, asked[tree], shrink)
             column[tree, depth], cut[tree, depth] = c, where
             for i in range(visits):
                 node[i] = 2 * node[i] + (bins[c, i] > where)
-        g, h = np.zeros(2**DEPTH), np.full(2**DEPTH, SHRINK)
+        g, h = np.zeros(2**DEPTH), np.full(2**DEPTH, shrink)
         for i in range(visits):
             g[node[i]] += slope[i]
             h[node[i]] += curve[i]
@@ -86,7 +91,7 @@ def _grow(bins, offset, hit, asked):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _question(bins, slope, curve, node, nodes, asked):  # type: ignore[no-untyped-def]
+def _question(bins, slope, curve, node, nodes, asked, shrink):  # type: ignore[no-untyped-def]
     """The column and cut that tell most; if none does, a cut that hardly any visit is above."""
     best, column, cut = 0.0, 0, CUTS - 1
     for c in range(len(bins)):
@@ -98,21 +103,21 @@ def _question(bins, slope, curve, node, nodes, asked):  # type: ignore[no-untype
             sums[n, b, 0] += slope[i]
             sums[n, b, 1] += curve[i]
             sums[n, b, 2] += 1.0
-        gain, where = _best(sums)
+        gain, where = _best(sums, shrink)
         if gain > best:
             best, column, cut = gain, c, where
     return column, cut
 
 
 @njit(cache=True)
-def _best(sums):  # type: ignore[no-untyped-def]
+def _best(sums, shrink):  # type: ignore[no-untyped-def]
     """The gain of the best cut of one column, the same in all nodes, and which cut that is."""
     gains = np.zeros(CUTS)
     for node in range(len(sums)):
         g = sums[node, :, 0].sum()
-        h = sums[node, :, 1].sum() + SHRINK
+        h = sums[node, :, 1].sum() + shrink
         n = sums[node, :, 2].sum()
-        left_g, left_h, left_n = 0.0, SHRINK, 0.0
+        left_g, left_h, left_n = 0.0, shrink, 0.0
         for cut in range(CUTS):
             left_g += sums[node, cut, 0]
             left_h += sums[node, cut, 1]
@@ -120,7 +125,7 @@ def _best(sums):  # type: ignore[no-untyped-def]
             if left_n < LEAST or n - left_n < LEAST:
                 continue
             right = g - left_g
-            right_h = h - left_h + SHRINK
+            right_h = h - left_h + shrink
             gains[cut] += left_g**2 / left_h + right**2 / right_h - g**2 / h
     where = int(np.argmax(gains))
     return gains[where], where

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.errors import StoreInvalid
 from recrawl.features.around import Around
 from recrawl.features.days import Days
 from recrawl.features.own import Own
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from recrawl.forecast.online.online import Online
 
-FORMAT = 1  #: of the files; another is not read but learned anew
+log = logging.getLogger(__name__)
+FORMAT = 2  #: of the files; another is not read but learned anew
 KEPT = 3  #: files
 _KINDS = {k.__name__: k for k in (Watch, Learner, Own, Around, Days, Vectors, Hazard, Boosted)}
 
@@ -41,6 +42,8 @@ def save(online: Online, folder: Path, event: str) -> Path:
     new = file.with_suffix(f".{os.getpid()}.new")  # others may be planning too
     with new.open("wb") as stream:
         np.savez(stream, about=np.array(json.dumps(about)), **arrays)
+        stream.flush()
+        os.fsync(stream.fileno())
     new.rename(file)
     for gone in old[: 1 - KEPT]:
         gone.unlink(missing_ok=True)
@@ -48,18 +51,29 @@ def save(online: Online, folder: Path, event: str) -> Path:
 
 
 def load(online: Online, folder: Path, event: str) -> None:
-    """Take up the newest version, if there is one of this format."""
+    """Take up the newest version that is whole and of this format; without one learn anew."""
     for file in reversed(versions(folder, event)):
         try:
-            with np.load(file, allow_pickle=False) as arrays:
+            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 about = json.loads(str(arrays["about"]))
-                if (about["format"], about["columns"]) == (FORMAT, list(NAMES)):
-                    online.watch, online.learner = (_whole(t, arrays) for t in about["tree"])
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise StoreInvalid(
-                f"{file} is damaged: {error}. Remove it; what it held is learned anew."
-            ) from error
+                if (about["format"], about["columns"]) != (FORMAT, list(NAMES)):
+                    continue
+                watch, learner = (_whole(t, arrays) for t in about["tree"])
+            _check(watch, online.watch)
+            _check(learner, online.learner)
+        except (OSError, EOFError, ValueError, TypeError, LookupError, zipfile.BadZipFile) as error:
+            log.warning(
+                "%s is damaged: %s. An older version is taken, or all learned anew.", file, error
+            )
+            continue
+        learner.seed = online.learner.seed
+        online.watch, online.learner = watch, learner
         return
+
+
+def _check(found: object, fresh: object) -> None:
+    if vars(found).keys() != vars(fresh).keys():
+        raise ValueError("parts are missing")
 
 
 def versions(folder: Path, event: str) -> list[Path]:

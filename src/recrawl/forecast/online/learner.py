@@ -106,8 +106,10 @@ def _some(rows: list[NDArray[Any]], most: int, seed: int) -> list[NDArray[Any]]:
 
 
 def _fit(columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, seed: int) -> Models:
-    linear = hazard.fit(columns, offset, hit)
-    return linear, boosted.fit(columns, offset, hit, seed=seed) if hit.sum() >= FOREST else None
+    linear = hazard.fit(columns, offset, hit, ridge=hazard.RIDGE)
+    if hit.sum() < FOREST:
+        return linear, None
+    return linear, boosted.fit(columns, offset, hit, shrink=boosted.SHRINK, seed=seed)
 
 
 def _log_ratio(linear: Hazard, trees: Boosted | None, columns: NDArray[np.float32]) -> FloatArray:

@@ -53,9 +53,8 @@ class Online:
     def hits(self, pages: Pages, now: Time) -> FloatArray:
         """How many hits are due at each page by now: s, where a visit is one with 1 − exp(−s)."""
         row = self.rows(pages)
-        mean = _mean(pages)
-        rate = (pages.n_changes + 0.5) / (pages.exposure + 0.5 / mean)
         known = row >= 0
+        rate = self._rate(pages)
         rate[known] = self.watch.rate[row[known]] * np.exp(self.log_ratio[row[known]])
         return rate * pages.days_since_visit(now)
 
@@ -72,6 +71,14 @@ class Online:
         size: FloatArray = np.exp(mean[row])
         return size
 
+    def _rate(self, pages: Pages) -> FloatArray:
+        """Hits a day of pages not known yet; of changes their columns tell."""
+        if self.watch.event != "change":
+            own = self.watch.own
+            return np.full(len(pages), (own.events.sum() + 1.0) / (own.days.sum() + 100.0))
+        mean = (pages.n_changes.sum() + 1.0) / (pages.exposure.sum() + 100.0)
+        return np.asarray((pages.n_changes + 0.5) / (pages.exposure + 0.5 / mean))
+
     def rows(self, pages: Pages) -> IntArray:
         """Where the pages are; -1 for one not known yet."""
         key = self.watch.key
@@ -82,7 +89,3 @@ class Online:
         order = np.argsort(key)
         place = order[np.minimum(np.searchsorted(key, pages.key, sorter=order), len(key) - 1)]
         return np.where(key[place] == pages.key, place, -1)
-
-
-def _mean(pages: Pages) -> float:
-    return float((pages.n_changes.sum() + 1.0) / (pages.exposure.sum() + 100.0))

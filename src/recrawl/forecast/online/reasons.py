@@ -30,7 +30,7 @@ def reasons(online: Online, pages: Pages, row: int) -> list[str]:
         return ["new here: nothing but the mean of all pages is known"]
     added = _added(online, at)
     factor = {family: sum(added[name] for name in family) for family in FAMILIES}
-    said = [_past(pages, row)]
+    said = [_past(pages, row) if online.watch.event == "change" else _links(online.watch, at)]
     for family in sorted(FAMILIES, key=lambda family: -abs(factor[family])):
         if abs(factor[family]) >= LEAST:
             strongest = max(family, key=lambda name: abs(added[name]))
@@ -58,24 +58,35 @@ def _past(pages: Pages, row: int) -> str:
     return f"changed in {changed} of the last {units.count(last, 'visit')}"
 
 
+def _links(watch: Watch, at: int) -> str:
+    n, hits = int(watch.own.folded[at]), int(watch.own.count[at])
+    if not n:
+        return "never compared; explored"
+    if not hits:
+        return f"never seen to show new links in {units.count(n, 'visit')}; explored"
+    return f"showed new links in {hits} of {units.count(n, 'visit')}"
+
+
 def _words(watch: Watch, name: str, at: int) -> str:
     if name in DAYS:
         level = DAYS.index(name)
         group = watch.day.group[level]
-        mates = np.flatnonzero((group == group[at]) & (np.arange(len(group)) != at))
+        mates = np.flatnonzero((group == group[at]) & (group >= 0) & (np.arange(len(group)) != at))
         return _shown(watch, mates, at, f"its {LEVELS[level]}" if level else LEVELS[level])
     if name in AROUND:
         near, called = (watch.like, LIKE) if name.startswith("like") else (watch.linked, LINKED)
         if name.endswith("rate"):
-            return f"how often {called} change"
+            return f"how often {called} {'change' if watch.event == 'change' else 'do'}"
         return _shown(watch, near.row[at][near.row[at] >= 0], at, called)
-    return "how lately it changed" if name in own.NAMES else "what our copy and its URL look like"
+    if name in own.NAMES:
+        return "how lately it changed" if watch.event == "change" else "how lately it did"
+    return "what our copy and its URL look like"
 
 
 def _shown(watch: Watch, mates: IntArray, at: int, called: str) -> str:
     """What visits to other pages have shown since ours."""
     since = watch.since[at]
-    visited = mates[watch.own.last[mates] > since]
+    visited = mates[(watch.own.last[mates] > since) & (watch.own.days[mates] > 0)]
     if not len(visited):
         return f"nothing seen of {called} since our visit"
     hits = int((watch.own.last_hit[visited] > since).sum())

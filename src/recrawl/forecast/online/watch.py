@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 NEAR = 10  #: neighbours of a page
 DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
 GROWN = 2  #: times as many pages as the words were learned from: learn them anew
+AT_ONCE = 50_000  #: texts in memory
 SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
 PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
 DAYS = tuple(f"days of {level}" for level in LEVELS)
@@ -64,10 +65,12 @@ class Watch:
         self.key = key
         self.own = Own.begin(first)
         self.copied = np.full(size, -1, np.int64)  #: which copy was read: changes before it
+        self.spoken = np.zeros(size, np.bool_)  #: whether its text is known
+        self.looked = np.full(size, -np.inf)  #: the visit that was the last when it was read
         self.name = np.zeros((len(LEVELS), size), np.uint64)
         self.about = np.zeros((len(copy.NAMES), size), np.float32)
         self.vectors: Vectors | None = None
-        self.fitted = 0  #: pages that the words were learned from
+        self.fitted = 0  #: texts that the words were learned from
         self.vector = np.zeros((size, DIMS), np.float32)
         self.like, self.linked = Around.none(size, NEAR), Around.none(size, NEAR)
         self.often = np.zeros(size, np.int64)  #: links to the page
@@ -111,7 +114,7 @@ class Watch:
         self._begin(pages.key.copy(), since / DAY)
         for name in ("own", "like", "linked"):
             getattr(self, name).put(old[name], place)
-        for name in ("copied", "vector", "often"):
+        for name in ("copied", "spoken", "looked", "vector", "often"):
             getattr(self, name)[place] = old[name]
         for name in ("name", "about"):
             getattr(self, name)[:, place] = old[name]
@@ -119,9 +122,11 @@ class Watch:
         new = np.setdiff1d(np.arange(len(pages)), place)
         self.name[:, new] = names(pages.take(new).urls())
         self.day = old["day"].regrouped(*numbers(self.name), place)
+        self.day.sum_up(self.own.events, self.own.days)
         if not len(place):
             self.day.today = min(int(self.own.first.min(initial=today)), today)
-        self._read(pages)
+        # What stood on a page before its first visit here is not known: let it be our copy.
+        self._read(pages, np.flatnonzero(~np.isnan(pages.last_visit) & (self.copied < 0)))
         self.rate, self.mean = self._rates(np.arange(len(self.key)))
         return True
 
@@ -132,20 +137,20 @@ class Watch:
         """Visits of one day."""
         page, begin = new.page, new.end - new.days
         columns, rate = self._columns(page, begin, new.end), self.rate[page]
-        due = rate * new.days
+        due = np.maximum(rate * new.days, 1e-9)
         # a hit when many changes were due stands for as many; Poisson, given that it is not 0
-        events = np.where(new.hit, due / -np.expm1(-np.clip(due, 1e-9, 3.0)), 0.0)
+        events = np.where(new.hit, due / -np.expm1(-due), 0.0)
         self.day.add(page, begin, new.end, rate, events)
         self.own.add(page, new.end, new.days, new.size, events)
         self.rate[page], self.mean[page] = self._rates(page)
-        return Told(new, columns, np.log(np.maximum(due, 1e-12)))
+        return Told(new, columns, np.log(due))
 
     def _look(self, pages: Pages, now: float, touched: IntArray, *, whole: bool) -> None:
         """Bring the columns up to a time: all of them, or those that move within a day."""
         every = np.arange(len(self.key))
         self.since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit) / DAY
         if whole:
-            self._read(pages)
+            self._read(pages, self._unread(pages))
             self.rate, self.mean = self._rates(every)
             touched = every
         at = np.full(len(every), now)
@@ -171,36 +176,61 @@ class Watch:
         ]
         return np.vstack([days, *shown])
 
-    def _read(self, pages: Pages) -> None:
-        """Look at the copies that are new: their texts and links."""
-        version = np.where(np.isnan(pages.last_visit), -1, pages.n_changes)
-        there = int((version >= 0).sum())
-        if self.fitted < min(there / GROWN, SAMPLE):  # the words are known from too few pages
-            self.vectors, self.fitted = None, there
-            rows = np.flatnonzero(version >= 0)
-        else:
-            rows = np.flatnonzero(version != self.copied)
+    def _unread(self, pages: Pages) -> IntArray:
+        """The copies that are new; all of them when the words are known from too few."""
+        if self.fitted < min(self.spoken.sum() / GROWN, SAMPLE):
+            self.vectors = None
+            return np.flatnonzero(~np.isnan(pages.last_visit))
+        other = self.copied != np.where(np.isnan(pages.last_visit), -1, pages.n_changes)
+        unheard = ~self.spoken & (pages.last_visit > self.looked)
+        return np.flatnonzero(other | unheard)
+
+    def _read(self, pages: Pages, rows: IntArray) -> None:
+        """Look at copies: their texts and links."""
         if not len(rows):
             return
-        some = pages.take(rows)
-        texts, links = some.texts(), some.outlinks()
-        self.about[:, rows] = copy.columns(texts, np.diff(links.start), some.urls())
-        self._find_like(rows, texts)
+        links = pages.take(rows).outlinks()
+        self._learn_words(pages, rows)
+        moved = []
+        for begin in range(0, len(rows), AT_ONCE):
+            part = rows[begin : begin + AT_ONCE]
+            some = pages.take(part)
+            texts = some.texts()
+            held = np.diff(links.start[begin : begin + AT_ONCE + 1])
+            self.about[:, part] = copy.columns(texts, held, some.urls())
+            self.spoken[part] = texts.is_valid().to_numpy(zero_copy_only=False)
+            moved.append(self._embed(part, texts))
+        self._find_like(np.concatenate(moved))
         self._find_linked(rows, links)
-        self.copied[rows] = version[rows]
+        self.copied[rows], self.looked[rows] = pages.n_changes[rows], pages.last_visit[rows]
 
-    def _find_like(self, rows: IntArray, texts: pa.Array) -> None:
-        if texts.null_count == len(texts):
+    def _learn_words(self, pages: Pages, rows: IntArray) -> None:
+        """From a sample of these copies, if no words are known."""
+        if self.vectors is not None:
             return
-        if self.vectors is None:
+        some = rows[:: max(len(rows) // SAMPLE, 1)]
+        texts = pages.take(some).texts()
+        self.fitted = len(texts) - texts.null_count
+        if self.fitted:
             self.vectors = Vectors(dims=DIMS, characters=CHARACTERS).fit(texts)
             self.vector[:] = 0.0
+
+    def _embed(self, rows: IntArray, texts: pa.Array) -> IntArray:
+        """The vectors of texts; which of these pages now say something else."""
+        if self.vectors is None:
+            return rows[:0]
         now = self.vectors.embed(texts)
-        moved = np.einsum("ij,ij->i", now, self.vector[rows]) < SAME
-        rows = rows[moved]
-        self.vector[rows] = now[moved]
-        exact = len(self.key) if len(rows) * len(self.key) <= PAIRS else 0
-        self.like.set(rows, nearest(self.vector, NEAR, rows=rows, exact=exact))
+        moved = np.flatnonzero(np.einsum("ij,ij->i", now, self.vector[rows]) < SAME)
+        self.vector[rows[moved]] = now[moved]
+        return np.asarray(rows[moved])
+
+    def _find_like(self, moved: IntArray) -> None:
+        if not len(moved):
+            return
+        known = int(self.vector.any(axis=1).sum())
+        exact = known if len(moved) * known <= PAIRS else 0
+        self.like.set(moved, nearest(self.vector, NEAR, rows=moved, exact=exact))
+        self.like.offer(moved)
 
     def _find_linked(self, rows: IntArray, links: Outlinks) -> None:
         page, target = targets(links, self.key)

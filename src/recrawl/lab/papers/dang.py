@@ -132,6 +132,7 @@ def _mark(study: Study, history: int) -> str:
     """All that results depend on, as one word."""
     look = study.look
     parts = [*study.rate.values(), *study.count.values(), study.changed, look.vectors]
+    parts += [part for crawl in look.crawls for part in (crawl.bytes, crawl.trusted)]
     data = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
     settings = f"{history} {look.strict} {look.unit} {len(look.intervals)}".encode()
     return xxhash.xxh3_64_hexdigest(data + settings)

@@ -129,7 +129,13 @@ def _times(trace: Trace, every: float, history: int) -> FloatArray:
 
 def _rows(trace: Trace, page: IntArray, trusted: Sequence[str]) -> IntArray:
     row = {trace.urls[p]: i for i, p in enumerate(page.tolist())}
-    return np.array([row[url] for url in trusted if url in row], np.int64)
+    found = np.array([row[url] for url in trusted if url in row], np.int64)
+    if not len(found):
+        raise BadInput(
+            f"The trusted must name pages of the trace that have text. Got {len(trusted)} that are "
+            f"none; the first page is {trace.urls[int(page[0])]}."
+        )
+    return found
 
 
 def _crawls(trace: Trace, said: Said, page: IntArray, trusted: IntArray | None) -> list[Crawl]:

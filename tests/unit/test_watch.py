@@ -1,0 +1,131 @@
+"""What is known of pages as a crawl grows: nothing of later, nothing lost, nothing made up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recrawl import registry
+from recrawl.forecast.online.online import Online
+from recrawl.forecast.online.reasons import reasons
+from recrawl.forecast.online.watch import NAMES, Watch
+from recrawl.history import Store
+from recrawl.model import DAY
+
+BEGIN = 1_767_225_600.0
+FRUIT, METAL = "apple pear plum fruit tree", "iron steel copper metal ore"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store", create=True) as made:
+        yield made
+
+
+def visit(store, day, rows):
+    """Rows of url, digest, text, and links if there are any."""
+    url, digest, text, links = zip(*[(*row, None)[:4] for row in rows], strict=True)
+    at = pa.array([int((BEGIN + day * DAY) * 1e6)] * len(rows)).cast(pa.timestamp("us", tz="UTC"))
+    columns = {
+        "url": url, "at": at, "digest": pa.array(digest, pa.uint64()),
+        "digest_of": ["text"] * len(rows), "text": pa.array(text, pa.string()),
+        "links": pa.array(links, pa.list_(pa.string())),
+    }  # fmt: skip
+    store.append(pa.table(columns))
+
+
+def tell_of(store, *urls, day):
+    store.append(pa.table({"url": list(urls)}), now=BEGIN + day * DAY)
+
+
+def row_of(store, url):
+    return list(store.pages().urls()).index(url)
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_what_a_visit_brought_was_not_known_before_it(store, grown):
+    watch, url = Watch(), "https://a.example/x/1"
+    visit(store, 0, [(url, 1, "short")])
+    watch.learn(store.pages(), BEGIN + 0.5 * DAY)
+    visit(store, 1, [(url, 2, "long " * 200)])
+    if grown:
+        tell_of(store, "https://a.example/y/9", day=1)
+    [told] = watch.learn(store.pages(), BEGIN + 1.5 * DAY)
+    assert told.visits.hit.tolist() == [True]
+    assert np.expm1(told.columns[NAMES.index("length")]) == pytest.approx(len("short"))
+
+
+def test_neighbours_that_were_never_visited_say_nothing(store):
+    hub, leaves = "https://a.example/hub", [f"https://a.example/n/{i}" for i in range(8)]
+    for day in range(2):
+        visit(store, day, [(hub, 1, "words", leaves)])
+    tell_of(store, *leaves, day=5)
+    online = Online()
+    online.learn(store, BEGIN + 6 * DAY)
+    at = row_of(store, hub)
+    assert online.watch.linked.row[at].max() > 0
+    assert online.watch.columns[NAMES.index("linked pages since"), at] == 0.0
+
+
+def test_texts_that_come_late_are_read(store):
+    urls = [f"https://a.example/{'xy'[i % 2]}/{i}" for i in range(12)]
+    watch = Watch()
+    for day in range(8):
+        rows = [(u, 1, None if day < 3 else (FRUIT, METAL)[i % 2]) for i, u in enumerate(urls)]
+        visit(store, day, rows[:1] if day == 3 else rows)
+        watch.learn(store.pages(), BEGIN + (day + 0.5) * DAY)
+    assert (watch.columns[NAMES.index("length")] > 0).all()
+    near = watch.like.row[row_of(store, urls[0])]
+    assert {row_of(store, u) for u in urls[2::2]} <= set(near.tolist())
+
+
+def test_a_page_that_joins_a_busy_one_is_expected_to_be_busy(store):
+    busy = "https://a.example/news/1"
+    still = [f"https://a.example/old{i // 2}/{i}" for i in range(10)]
+    for day in range(40):
+        visit(store, day, [(busy, day, "t"), *((u, 1, "t") for u in still)])
+    grown, fresh = Watch(), Watch()
+    grown.learn(store.pages(), BEGIN + 39.5 * DAY)
+    tell_of(store, "https://a.example/news/2", day=40)
+    for watch in (grown, fresh):
+        watch.learn(store.pages(), BEGIN + 40.5 * DAY)
+        assert watch.rate[row_of(store, "https://a.example/news/2")] > 0.5
+
+
+def test_pages_alone_have_no_mates(store):
+    urls = [f"https://a{i}.example/d{i}/p" for i in range(6)]
+    for day in range(3):
+        visit(store, day, [(u, day, "t") for u in urls])
+    online = Online()
+    online.learn(store, BEGIN + 2.5 * DAY)
+    assert "directory" not in " ".join(reasons(online, store.pages(), 5))
+
+
+def test_reasons_of_links_speak_of_links(store):
+    def rows(day):
+        yield "https://a.example/x/0", 1, "same", [f"https://o.example/{i}" for i in range(day + 1)]
+        yield "https://a.example/x/1", day, f"text {day}", []
+
+    for day in range(12):
+        visit(store, day, list(rows(day)))
+    links = registry.build("policy", "links")
+    links.learn(store, BEGIN + 11.5 * DAY)
+    first, second = (links.reasons(store.pages(), row)[0] for row in range(2))
+    assert first == "showed new links in 11 of 11 visits"
+    assert second == "never seen to show new links in 11 visits; explored"
+
+
+@pytest.mark.parametrize(
+    "objective", ["balanced", "freshness", "age", "harmonic", "freshness=1+new-links=1"]
+)
+def test_pages_first_heard_of_now_have_a_score(store, objective):
+    for day in range(4):
+        visit(store, day, [(f"https://a.example/{i}", day, "t") for i in range(3)])
+    tell_of(store, "https://a.example/new", day=3.5)
+    now = BEGIN + 3.5 * DAY
+    policy = registry.build("policy", f"auto:objective={objective}")
+    policy.learn(store, now)
+    score = policy.score(store.pages(), now)
+    assert np.isfinite(score).all()
+    assert score.max() > 0
