@@ -36,6 +36,8 @@ class Machine:
 
     def chance(self, asked: FloatArray) -> FloatArray:
         scaled = np.nan_to_num((asked - self.mean) / self.spread)
+        # Beyond its examples a cubic says anything: of a page long unseen, that it never changes.
+        scaled = np.clip(scaled, self.rows.min(axis=0), self.rows.max(axis=0))
         kernel = polynomial(scaled @ self.rows.T, asked.shape[1])
         return probability(kernel @ self.weight - self.threshold, self.line)
 

@@ -25,8 +25,17 @@ SHARE = 0.1  #: of the pages, a day
 STEP = 20  #: days that a cell of the table is the mean of
 BASELINE = "coin"
 DAYS = 180  #: at most, the first of the trace; the paper has 160
-#: The paper's three; then one model for all pages, the highest chances first; and the default.
-POLICIES = ("coin", "coin:by=content", "coin:by=experts", "content", "experts")
+#: The paper's three; then one model for all pages, the highest chances first; the plain rate; and
+#: what recrawl does unless told otherwise.
+POLICIES = (
+    "coin",
+    "coin:by=content",
+    "coin:by=experts",
+    "content",
+    "experts",
+    "poisson",
+    recrawl.DEFAULT_POLICY,
+)
 
 
 @dataclass(frozen=True)
@@ -70,14 +79,13 @@ def crawled(
     data.update(np.array(trace.window).tobytes())
     folder.mkdir(parents=True, exist_ok=True)
     tell, fresh = progress or (lambda *_: None), {}
-    policies = (*POLICIES, recrawl.DEFAULT_POLICY)
-    for done, policy in enumerate(policies):
-        tell(done, len(policies), policy)
+    for done, policy in enumerate(POLICIES):
+        tell(done, len(POLICIES), policy)
         name = policy.replace(":", "-").replace("=", "-")
         file = folder / f"{data.hexdigest()}-{name}.npy"
         if not file.exists():
             cycles = replay(trace, policy, Budget(share=SHARE))
             np.save(file, daily(trace, cycles).fresh)
         fresh[policy] = np.load(file)
-    tell(len(policies), len(policies), "")
+    tell(len(POLICIES), len(POLICIES), "")
     return Fresh(fresh)
