@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from recrawl.cli import app
 from recrawl.errors import BadInput
+from recrawl.features.change import own, unigrams
 from recrawl.lab.papers.radinsky import Protocol, prepared, radinsky
 from recrawl.lab.papers.radinsky_tables import judged, tables
 from recrawl.lab.statistics import fold_test
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
+from recrawl.model import DAY
 from recrawl.registry import build
 
 WORLD = "leaders:mean=0.16,shape=20,again=0.8,followers=15"
@@ -60,13 +64,30 @@ def test_where_nobody_is_followed_others_tell_nothing(found):
         assert test.mean <= 0 or test.p > 0.05, way
 
 
-def test_related_pages_are_chosen_before_the_first_day_foretold(traces):
-    whole = prepared(traces["true"], SMALL)
-    first = whole.setting.first
-    assert first == whole.changed.shape[1] - SMALL.days - SMALL.ahead + 1
-    copy = whole.snapshots.copy.copy()
-    copy[:, first:] = copy[::-1, first:]
-    np.testing.assert_array_equal(whole.snapshots.copy[:, :first], copy[:, :first])
+def test_what_comes_after_the_first_day_foretold_moves_nothing_before(traces, tmp_path):
+    """Related pages and features are the same whatever texts, links and words are to come."""
+    kept = Protocol(alpha=0.0, n=40, k=16, days=30, detector="digest", words=60)
+    before = prepared(traces["true"], kept)
+    first = before.setting.first
+    table = pq.read_table(traces["true"].file)
+    begin = traces["true"].window[1] - (before.changed.shape[1] - first) * DAY
+    late = np.array([at.timestamp() > begin for at in table["valid_from"].to_pylist()])
+    texts = np.where(late, "quite other words, all of them", table["text"].to_pylist())
+    links = [[table["url"][0].as_py()] if new else old
+             for new, old in zip(late, table["links"].to_pylist(), strict=True)]  # fmt: skip
+    for name, values in (("text", texts), ("links", links)):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, pa.array(values, table.schema.field(name).type))
+    pq.write_table(table, tmp_path / "versions.parquet")
+    after = prepared(read_trace(tmp_path, window=traces["true"].window), kept)
+    assert (after.snapshots.counts[after.snapshots.last()].sum(axis=1) == 0).any()  # it is other
+    for way, near in before.related.items():
+        np.testing.assert_array_equal(after.related[way].row, near.row, err_msg=way)
+        np.testing.assert_array_equal(after.related[way].weight, near.weight, err_msg=way)
+    for one, other in zip(before.pages, after.pages, strict=True):
+        np.testing.assert_array_equal(own(one)[:first], own(other)[:first])
+        early = np.s_[:first, :first]
+        np.testing.assert_array_equal(unigrams(one)[early], unigrams(other)[early])
 
 
 def test_the_tables(found):

@@ -149,9 +149,11 @@ def prepared(trace: Trace, protocol: Protocol) -> Material:
     before = max(SIZES) if protocol.figures else protocol.n
     begin = max(whole - protocol.ahead - protocol.days - before - protocol.window, 0)
     changed = changed[:, begin:]
-    shown = snapshots(trace, version[kept][:, begin:], most=protocol.words)
-    days = np.arange(shown.days - protocol.ahead - protocol.days, shown.days - protocol.ahead)
-    setting = Setting(days, protocol.n, protocol.window, protocol.ahead)
+    end = changed.shape[1] - protocol.ahead
+    setting = Setting(
+        np.arange(end - protocol.days, end), protocol.n, protocol.window, protocol.ahead
+    )
+    shown = snapshots(trace, version[kept][:, begin:], most=protocol.words, until=setting.first)
     past = replace(shown, copy=shown.copy[:, max(setting.first - protocol.n, 0) : setting.first])
     most = max(COUNTS) if protocol.figures else protocol.k
     told = dynamics(past)
