@@ -168,24 +168,35 @@ def prepared(trace: Trace, protocol: Protocol) -> Material:
 
 def chosen(trace: Trace, version: IntArray, protocol: Protocol) -> tuple[IntArray, FloatArray, int]:
     """The pages that flip often enough, or so many of them drawn; their changes; how many do."""
-    there = np.flatnonzero(version[:, -protocol.days - protocol.n :].max(axis=1) >= 0)
     random = np.random.default_rng(protocol.seed)
     if protocol.alpha <= 0:
+        there = _there(version, protocol)
         kept = np.sort(random.permutation(there)[: protocol.pages])
         return kept, changes(trace, version[kept], protocol.detector), len(there)
-    moves = (np.diff(version[there], axis=1) != 0).sum(axis=1)
-    there = there[2 * moves >= protocol.alpha * (version.shape[1] - 2)]  # others cannot flip enough
-    changed = changes(trace, version[there], protocol.detector)
-    flips = np.abs(np.diff(changed, axis=1))
-    share = np.nansum(flips, axis=1) / np.maximum(np.isfinite(flips).sum(axis=1), 1)
-    passed = np.flatnonzero(share >= protocol.alpha)
+    passed, changed = passing(trace, version, protocol)
     if len(passed) < 2:
         raise BadInput(
             f"At least 2 pages must change behaviour on a share alpha of the days. On {trace.name} "
             f"{len(passed)} do on {protocol.alpha:g}; give a smaller --alpha or another --detector."
         )
-    kept = np.sort(random.permutation(passed)[: protocol.pages])
-    return there[kept], changed[kept], len(passed)
+    kept = np.sort(random.permutation(len(passed))[: protocol.pages])
+    return passed[kept], changed[kept], len(passed)
+
+
+def passing(trace: Trace, version: IntArray, protocol: Protocol) -> tuple[IntArray, FloatArray]:
+    """The pages whose behaviour flips on a share alpha of the days, and their changes."""
+    there = _there(version, protocol)
+    moves = (np.diff(version[there], axis=1) != 0).sum(axis=1)
+    there = there[2 * moves >= protocol.alpha * (version.shape[1] - 2)]  # others cannot flip enough
+    changed = changes(trace, version[there], protocol.detector)
+    flips = np.abs(np.diff(changed, axis=1))
+    share = np.nansum(flips, axis=1) / np.maximum(np.isfinite(flips).sum(axis=1), 1)
+    return there[share >= protocol.alpha], changed[share >= protocol.alpha]
+
+
+def _there(version: IntArray, protocol: Protocol) -> IntArray:
+    """Pages that are there on any of the days that the experiment is about."""
+    return np.flatnonzero(version[:, -protocol.days - protocol.n :].max(axis=1) >= 0)
 
 
 def _linked(trace: Trace, version: IntArray, kept: IntArray, k: int) -> Neighbours:
