@@ -12,7 +12,8 @@ import numpy as np
 from benchmarks.harness import Figure, apart
 from recrawl.forecast.experts.pooled import pooled
 from recrawl.lab.days import snapshots, versions_by_day
-from recrawl.lab.papers.radinsky import MAIN, Protocol, Views, prepared
+from recrawl.lab.papers.radinsky import MAIN, Views
+from recrawl.lab.papers.radinsky_data import Protocol, prepared
 from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write

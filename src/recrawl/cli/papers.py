@@ -172,9 +172,9 @@ def radinsky(
     """Experts (Radinsky & Bennett 2013): Tables 1 to 3 beside the paper's own numbers."""
     import time
 
-    from recrawl.lab.papers.radinsky import Protocol
     from recrawl.lab.papers.radinsky import radinsky as run
     from recrawl.lab.papers.radinsky_crawl import crawled
+    from recrawl.lab.papers.radinsky_data import Protocol
     from recrawl.lab.papers.radinsky_tables import drawn, tables
     from recrawl.lab.traces import open_trace
 

@@ -10,7 +10,8 @@ from scipy.stats import rankdata
 
 from recrawl import units
 from recrawl.lab.charts import curves, smoothed
-from recrawl.lab.papers.radinsky import COUNTS, SIZES
+from recrawl.lab.papers.radinsky import MAIN
+from recrawl.lab.papers.radinsky_data import COUNTS, SIZES
 from recrawl.lab.statistics import fold_test, holm
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ TABLES: Final = {
         ("DTW", "warping", 0.7033),
     ),
 }
-MAIN = "correlation"
 DRAWS = 400  #: of pages, for intervals
 
 
@@ -112,11 +112,12 @@ def tables(found: Found) -> str:
 
 def _head(found: Found) -> Iterator[str]:
     given, pages = found.protocol, len(found.truth)
+    among = units.count(found.among, "page")
+    flip = f"flip on {given.alpha:.0%} of the days or more" if given.alpha > 0 else "may be taken"
     yield (
-        f"{found.passed:,} of {units.count(found.among, 'page')} flip on {given.alpha:.0%} of the "
-        f"days or more; {pages:,} taken. n = {given.n}, k = {given.k}, l = {given.window}, "
-        f"σ = {given.ahead}, {given.days} days foretold, a change as {given.detector} has it: on "
-        f"{np.nanmean(found.truth):.2%} of them."
+        f"{found.passed:,} of {among} {flip}; {pages:,} taken. n = {given.n}, k = {given.k}, "
+        f"l = {given.window}, σ = {given.ahead}, {given.days} days foretold, a change as "
+        f"{given.detector} has it: on {np.nanmean(found.truth):.2%} of them."
     )
 
 
