@@ -25,7 +25,7 @@ from recrawl.model import DAY, Budget
 from recrawl.registry import build
 
 WORLD = "leaders:mean=0.16,shape=20,again=0.8,followers=15"
-SMALL = Protocol(alpha=0.1, n=40, k=16, days=30, detector="digest")
+SMALL = Protocol(alpha=0.1, n=30, k=10, days=30, detector="digest")
 
 
 @pytest.fixture(scope="module")
