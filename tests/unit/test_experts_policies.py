@@ -89,10 +89,13 @@ def test_experts_are_of_the_same_topic(trace):
 
 
 def test_pages_without_texts_and_new_pages():
-    policy = Experts()
+    policy = Experts(learner="svm")
     pages = sample_pages()
-    policy.learn(SampleHistory(pages.take(np.arange(0, 200, 2))), NOW)
+    some = pages.take(np.arange(0, 200, 2))
+    policy.learn(SampleHistory(some), NOW)
+    score = policy.score(some, NOW + DAY)
     policy.learn(SampleHistory(pages), NOW + DAY)
+    np.testing.assert_array_equal(policy.score(some, NOW + DAY), score)  # whoever else has come
     assert np.isfinite(policy.score(pages, NOW + DAY)).all()
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Time
+    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
     from recrawl.protocols import History
 
 ENOUGH = 100  #: examples to begin with
@@ -47,7 +47,7 @@ class Content:
     words: int = 5_000
     teach_days: float = 7.0
     diary_: Diary | None = field(default=None, init=False)
-    examples_: tuple[FloatArray, BoolArray, IntArray] | None = field(default=None, init=False)
+    examples_: tuple[FloatArray, BoolArray, KeyArray] | None = field(default=None, init=False)
     chance_: Callable[..., FloatArray] | None = field(default=None, init=False)
     taught_: Time | None = field(default=None, init=False)
 
@@ -81,7 +81,7 @@ class Content:
         rows = place[there]
         p = plain.p_change.copy()
         when = np.full(len(rows), at)
-        p[there] = self.chance_(self._table(rows, when), rows)
+        p[there] = self.chance_(self._table(rows, when), pages.key[there])
         return Forecast(p)
 
     def _learn_from(self, pages: Pages, visited: BoolArray) -> None:
@@ -91,7 +91,7 @@ class Content:
         compared = visited & (pages.n_compared > np.nan_to_num(before["compared"]))
         rows = np.flatnonzero(compared & np.isfinite(before["visit"]))
         table = self._table(rows, pages.last_visit[rows])
-        new = (table, pages.last_change[rows] == pages.last_visit[rows], rows)
+        new = (table, pages.last_change[rows] == pages.last_visit[rows], pages.key[rows])
         if self.examples_ is not None:
             new = tuple(
                 np.concatenate(both)[-MOST:] for both in zip(self.examples_, new, strict=True)
@@ -103,7 +103,7 @@ class Content:
         before = Before.of(pages)
         kept = slice(-MOST, None)
         table = np.column_stack([before.columns(), self._around(before)])
-        self.examples_ = (table[kept], before.changed[kept], before.page[kept])
+        self.examples_ = (table[kept], before.changed[kept], pages.key[before.page[kept]])
 
     def _around(self, before: Before) -> FloatArray:
         """What experts had shown before each of these visits."""
@@ -140,7 +140,7 @@ class _Pooled:
 
     trees: boosted.Boosted
 
-    def __call__(self, rows: FloatArray, _: IntArray) -> FloatArray:
+    def __call__(self, rows: FloatArray, _: KeyArray) -> FloatArray:
         log_s = _promised(rows) + self.trees.log_ratio(_known(rows))
         p: FloatArray = -np.expm1(-np.exp(log_s))
         return p
