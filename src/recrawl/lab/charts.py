@@ -143,7 +143,7 @@ def curves(
             ink = Ink(COLOURS[number % len(COLOURS)], dashes)
             _line(axes, x, values, ink, label=line)
         axes.set_xlabel(label)
-        axes.legend(fontsize=7, frameon=False)
+        figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)
         return _svg(figure, name)
 
 
