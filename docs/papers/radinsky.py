@@ -138,13 +138,13 @@ TAIL = """## What to make of it
   calls nearly no change significant: most words of a page are rare, and one that comes or goes may
   be chance. Without the filter "no change" is right nearly always: look at balanced accuracy and
   AUC, and see that of significant changes there are too few to say anything.
-- In the crawl the paper's coin, whatever it goes by, keeps copies less fresh than oldest-first does:
+- In the crawl the paper's coin, whatever it goes by, keeps copies less fresh than oldest-first:
   it comes back at random to pages just seen. A machine a page tells it hardly more than the plain
   frequency of changes, for most pages have few visits to learn from.
-- To take the highest chances first gains far more. So `content` and `experts` find more changes than
-  `poisson`, in the world and on ota_contrib, and nearly as many as the default policy. That is not
-  freshness: in the world, where most pages change all the time, oldest-first keeps copies freshest,
-  on ota_contrib the default policy does.
+- To take the highest chances first gains far more. So `content` and `experts` find more changes
+  than `poisson`, in the world and on ota_contrib, and nearly as many as the default policy. That is
+  not freshness: in the world, where most pages change all the time, oldest-first keeps copies
+  freshest, on ota_contrib the default policy does.
 """
 
 
