@@ -54,14 +54,13 @@ def _few(trace: Trace) -> Snapshots:
     return snapshots(few, versions_by_day(few, 20))
 
 
-def recalled(folder: str, search: str) -> float:
+def recalled(folder: str) -> dict[str, float]:
     """Of the K nearest by looking at all pages the share that looking at few finds."""
     trace = read_trace(folder)
     drawn = np.random.default_rng(0).permutation(np.flatnonzero(trace.alive()))[:SAMPLE]
     trace = trace.take(np.isin(np.arange(len(trace)), drawn))
     told = dynamics(snapshots(trace, versions_by_day(trace, DAYS)))
-    fast, exact = SEARCHES[search](told, K), SEARCHES[search](told, K, exact=True)
-    return recall(fast, exact)
+    return {name: recall(by(told, K), by(told, K, exact=True)) for name, by in SEARCHES.items()}
 
 
 def recall(fast: Neighbours, exact: Neighbours) -> float:
@@ -108,8 +107,7 @@ def figures() -> Iterator[Figure]:
             what = f"{K} nearest of {PAGES:,} pages × {DAYS} days by {search}"
             yield Figure(what, f"{took:.1f} s, {memory:.2f} GiB", goal)
         for trace in (TRACES / name for name in REAL if (TRACES / name).is_dir()):
-            for search in SEARCHES:
-                share = apart(recalled, str(trace), search)[0]
+            for search, share in apart(recalled, str(trace))[0].items():
                 what = f"of the {K} nearest by {search} found, {SAMPLE} pages of {trace.name}"
                 yield Figure(what, f"{share:.4f}", ">= 0.95")
         for trace in (TRACES / name for name in REAL[:1] if (TRACES / name).is_dir()):

@@ -28,6 +28,8 @@ class Machine:
     """One page's."""
 
     rows: FloatArray  #: standardised examples
+    low: FloatArray  #: least of each of their columns
+    high: FloatArray
     mean: FloatArray
     spread: FloatArray
     weight: FloatArray
@@ -37,7 +39,7 @@ class Machine:
     def chance(self, asked: FloatArray) -> FloatArray:
         scaled = np.nan_to_num((asked - self.mean) / self.spread)
         # Beyond its examples a cubic says anything: of a page long unseen, that it never changes.
-        scaled = np.clip(scaled, self.rows.min(axis=0), self.rows.max(axis=0))
+        scaled = np.clip(scaled, self.low, self.high)
         kernel = polynomial(scaled @ self.rows.T, asked.shape[1])
         return probability(kernel @ self.weight - self.threshold, self.line)
 
@@ -93,4 +95,5 @@ def _taught(rows: FloatArray, yes: BoolArray) -> Machine:
         )
         unseen[out] = kernel[np.ix_(out, ~out)] @ weight - threshold
     weight, threshold, _ = fit(kernel, y, cost)
-    return Machine(scaled, mean, spread, weight, float(threshold), platt(unseen, yes))
+    ends = scaled.min(axis=0), scaled.max(axis=0)
+    return Machine(scaled, *ends, mean, spread, weight, float(threshold), platt(unseen, yes))
