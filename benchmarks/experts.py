@@ -12,9 +12,12 @@ import numpy as np
 from benchmarks.harness import Figure, apart
 from recrawl.forecast.experts.pooled import pooled
 from recrawl.lab.days import snapshots, versions_by_day
-from recrawl.lab.papers.radinsky import MAIN, Protocol, Views, prepared
+from recrawl.lab.papers.radinsky import MAIN, Views
+from recrawl.lab.papers.radinsky_data import Protocol, prepared
+from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
+from recrawl.model import Budget
 from recrawl.registry import build
 from recrawl.related.correlation import correlated
 from recrawl.related.dynamics import dynamics
@@ -51,14 +54,13 @@ def _few(trace: Trace) -> Snapshots:
     return snapshots(few, versions_by_day(few, 20))
 
 
-def recalled(folder: str, search: str) -> float:
+def recalled(folder: str) -> dict[str, float]:
     """Of the K nearest by looking at all pages the share that looking at few finds."""
     trace = read_trace(folder)
     drawn = np.random.default_rng(0).permutation(np.flatnonzero(trace.alive()))[:SAMPLE]
     trace = trace.take(np.isin(np.arange(len(trace)), drawn))
     told = dynamics(snapshots(trace, versions_by_day(trace, DAYS)))
-    fast, exact = SEARCHES[search](told, K), SEARCHES[search](told, K, exact=True)
-    return recall(fast, exact)
+    return {name: recall(by(told, K), by(told, K, exact=True)) for name, by in SEARCHES.items()}
 
 
 def recall(fast: Neighbours, exact: Neighbours) -> float:
@@ -86,6 +88,15 @@ def taught(folder: str) -> tuple[float, float, float, float]:
     return machines, right, boosting, float(((boosted[: len(few)] > 0) == truth[: len(few)]).mean())
 
 
+def crawled(folder: str, policy: str) -> float:
+    """Seconds to replay a trace, a tenth of the pages a day."""
+    trace = read_trace(folder)
+    trace = trace.take(trace.alive())
+    begin = perf_counter()
+    replay(trace, policy, Budget(share=0.1))
+    return perf_counter() - begin
+
+
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         world = build("world", "leaders:mean=0.3,shape=2")
@@ -96,10 +107,15 @@ def figures() -> Iterator[Figure]:
             what = f"{K} nearest of {PAGES:,} pages × {DAYS} days by {search}"
             yield Figure(what, f"{took:.1f} s, {memory:.2f} GiB", goal)
         for trace in (TRACES / name for name in REAL if (TRACES / name).is_dir()):
-            for search in SEARCHES:
-                share = apart(recalled, str(trace), search)[0]
+            for search, share in apart(recalled, str(trace))[0].items():
                 what = f"of the {K} nearest by {search} found, {SAMPLE} pages of {trace.name}"
                 yield Figure(what, f"{share:.4f}", ">= 0.95")
+        for trace in (TRACES / name for name in REAL[:1] if (TRACES / name).is_dir()):
+            for policy in ("content", "experts", "coin:by=experts"):
+                took = apart(crawled, str(trace), policy)[0]
+                yield Figure(
+                    f"replay `{policy}` on {trace.name}, 10 % a day", f"{took:.1f} s", "< 180 s"
+                )
         world = build("world", "leaders:mean=0.16,shape=20,again=0.8,followers=15")
         folder = write(world.make(pages=64, days=112, seed=3), Path(name) / "small")
         machines, right, boosting, theirs = apart(taught, str(folder))[0]

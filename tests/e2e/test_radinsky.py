@@ -5,20 +5,27 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from recrawl.cli import app
 from recrawl.errors import BadInput
-from recrawl.lab.papers.radinsky import Protocol, prepared, radinsky
+from recrawl.features.change import own, unigrams
+from recrawl.lab.metrics import claims
+from recrawl.lab.papers.radinsky import radinsky
+from recrawl.lab.papers.radinsky_data import Protocol, prepared
 from recrawl.lab.papers.radinsky_tables import judged, tables
+from recrawl.lab.replay import replay
 from recrawl.lab.statistics import fold_test
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
+from recrawl.model import DAY, Budget
 from recrawl.registry import build
 
 WORLD = "leaders:mean=0.16,shape=20,again=0.8,followers=15"
-SMALL = Protocol(alpha=0.1, n=40, k=16, days=30, detector="digest")
+SMALL = Protocol(alpha=0.1, n=30, k=10, days=30, detector="digest")
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +67,30 @@ def test_where_nobody_is_followed_others_tell_nothing(found):
         assert test.mean <= 0 or test.p > 0.05, way
 
 
-def test_related_pages_are_chosen_before_the_first_day_foretold(traces):
-    whole = prepared(traces["true"], SMALL)
-    first = whole.setting.first
-    assert first == whole.changed.shape[1] - SMALL.days - SMALL.ahead + 1
-    copy = whole.snapshots.copy.copy()
-    copy[:, first:] = copy[::-1, first:]
-    np.testing.assert_array_equal(whole.snapshots.copy[:, :first], copy[:, :first])
+def test_what_comes_after_the_first_day_foretold_moves_nothing_before(traces, tmp_path):
+    """Related pages and features are the same whatever texts, links and words are to come."""
+    kept = Protocol(alpha=0.0, n=40, k=16, days=30, detector="digest", words=60)
+    before = prepared(traces["true"], kept)
+    first = before.setting.first
+    table = pq.read_table(traces["true"].file)
+    begin = traces["true"].window[1] - (before.changed.shape[1] - first) * DAY
+    late = np.array([at.timestamp() > begin for at in table["valid_from"].to_pylist()])
+    texts = np.where(late, "quite other words, all of them", table["text"].to_pylist())
+    links = [[table["url"][0].as_py()] if new else old
+             for new, old in zip(late, table["links"].to_pylist(), strict=True)]  # fmt: skip
+    for name, values in (("text", texts), ("links", links)):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, pa.array(values, table.schema.field(name).type))
+    pq.write_table(table, tmp_path / "versions.parquet")
+    after = prepared(read_trace(tmp_path, window=traces["true"].window), kept)
+    assert (after.snapshots.counts[after.snapshots.last()].sum(axis=1) == 0).any()  # it is other
+    for way, near in before.related.items():
+        np.testing.assert_array_equal(after.related[way].row, near.row, err_msg=way)
+        np.testing.assert_array_equal(after.related[way].weight, near.weight, err_msg=way)
+    for one, other in zip(before.pages, after.pages, strict=True):
+        np.testing.assert_array_equal(own(one)[:first], own(other)[:first])
+        early = np.s_[:first, :first]
+        np.testing.assert_array_equal(unigrams(one)[early], unigrams(other)[early])
 
 
 def test_the_tables(found):
@@ -74,6 +98,59 @@ def test_the_tables(found):
     for said in ("Table 1", "54.84%", "72.72%", "67.27%", "63.58%", "1D, majority", "AUC"):
         assert said in text
     assert re.search(r"^\d+ of 64 pages flip on 10% of the days or more; \d+ taken", text)
+
+
+def troubled(folder):
+    """Empty, of one word, identical twice, vanishing, changing daily, never. None has links."""
+    said = {
+        "a": lambda day: "",
+        "b": lambda day: "word",
+        "c": lambda day: f"red green w{day // 3}",
+        "d": lambda day: f"red green w{day // 3}",
+        "e": lambda day: f"red blue w{day // 2}",
+        "f": lambda day: f"green sky w{day}",
+        "g": lambda day: "green and blue",
+    }
+    rows = [(f"https://x.org/{page}", day, 410 if page == "e" and day > 27 else 200, text(day))
+            for page, text in said.items() for day in range(42)]  # fmt: skip
+    url, day, status, text = zip(*rows, strict=True)
+    table = {
+        "url": url,
+        "valid_from": pa.array([d * 86_400 for d in day], pa.timestamp("s", tz="UTC")),
+        "status": status,
+        "text": text,
+        "links": pa.array([[]] * len(rows), pa.list_(pa.string())),
+    }
+    folder.mkdir()
+    pq.write_table(pa.table(table), folder / "versions.parquet")
+    return read_trace(folder, window=(0.0, 40 * DAY))
+
+
+def test_pages_that_make_trouble(tmp_path):
+    given = Protocol(alpha=0.0, n=20, k=20, days=15, detector="digest")
+    found = radinsky(troubled(tmp_path / "trace"), tmp_path / "kept", given)
+    for name, said in found.said.items():
+        assert said.shape == (7, 15), name
+        assert (np.nan_to_num(said[[0, 1, 6]], nan=-1.0) < 0).all(), name  # never a change
+        assert (said[5] > 0).all(), name  # always one
+        np.testing.assert_array_equal(said[2], said[3], err_msg=name)  # identical pages
+    # Without links a page is its own only expert, and fewer than k are no trouble.
+    alone = np.nan_to_num(found.said["2D"], nan=-1.0) > 0
+    np.testing.assert_array_equal(found.said["graph"] > 0, alone)
+    assert np.isnan(found.truth[4, 2:]).all()  # what has vanished is not foretold
+    right = judged(found.said["2D"], found.truth).accuracy
+    assert np.isfinite(right).all()
+    assert right[[0, 1, 5, 6]].tolist() == [1.0] * 4
+    assert "7 of 7 pages may be taken; 7 taken" in tables(found)
+
+
+@pytest.mark.parametrize("policy", ["content", "experts", "coin:by=experts"])
+def test_policies_crawl_pages_that_make_trouble(policy, tmp_path):
+    trace = troubled(tmp_path / "trace")
+    cycles = replay(trace, policy, Budget(share=0.5))
+    assert set(cycles.page) == set(range(7))
+    said, _ = claims(trace, cycles)
+    assert ((said >= 0) & (said <= 1)).all()
 
 
 def test_too_few_days_or_pages(traces):

@@ -70,6 +70,7 @@ def test_what_was_learned(kind, trace):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(policy)).score(pages, now), score)
     later = policy.score(pages, now + 5 * DAY)
     assert (later >= score - 1e-12).all()  # the longer unseen, the more likely a change
+    assert (policy.score(pages, now + 9_999 * DAY) > 0.9).all()  # so that none is left for ever
     rows, yes, _ = policy.examples_
     assert len(rows) == pages.n_compared.sum()
     assert yes.sum() == pages.n_changes.sum()
@@ -88,10 +89,13 @@ def test_experts_are_of_the_same_topic(trace):
 
 
 def test_pages_without_texts_and_new_pages():
-    policy = Experts()
+    policy = Experts(learner="svm")
     pages = sample_pages()
-    policy.learn(SampleHistory(pages.take(np.arange(0, 200, 2))), NOW)
+    some = pages.take(np.arange(0, 200, 2))
+    policy.learn(SampleHistory(some), NOW)
+    score = policy.score(some, NOW + DAY)
     policy.learn(SampleHistory(pages), NOW + DAY)
+    np.testing.assert_array_equal(policy.score(some, NOW + DAY), score)  # whoever else has come
     assert np.isfinite(policy.score(pages, NOW + DAY)).all()
 
 
@@ -157,6 +161,8 @@ def test_machines_and_boosting_know_a_simple_rule():
         high, low = chance(asked)
         assert high > 0.8
         assert low < 0.2
+    far = np.array([[99.0, 0, np.nan], [rows[page == 3, 0].max(), 0, np.nan]])
+    assert len(set(machines(rows, yes, page)(far, np.array([3, 3])))) == 1  # nobody knows beyond
     few = machines(rows[:4], yes[:4], page[:4])
     assert few(asked, np.array([0, 40])).tolist() == [(yes[0] + 0.5) / 2, 0.5]
     assert boosting(rows, np.zeros(600, bool))(asked) == pytest.approx([0.5 / 601] * 2)

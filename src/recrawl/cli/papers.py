@@ -170,10 +170,12 @@ def radinsky(
     ] = False,
 ) -> None:
     """Experts (Radinsky & Bennett 2013): Tables 1 to 3 beside the paper's own numbers."""
-    from recrawl.lab.papers.radinsky import Protocol
+    import time
+
     from recrawl.lab.papers.radinsky import radinsky as run
     from recrawl.lab.papers.radinsky_crawl import crawled
-    from recrawl.lab.papers.radinsky_tables import draw, tables
+    from recrawl.lab.papers.radinsky_data import Protocol
+    from recrawl.lab.papers.radinsky_tables import drawn, tables
     from recrawl.lab.traces import open_trace
 
     protocol = Protocol(
@@ -189,15 +191,18 @@ def radinsky(
         figures=figures,
         seed=seed,
     )
-    opened = open_trace(trace)
+    begin, opened = time.perf_counter(), open_trace(trace)
     with bar("foretelling") as told:
         found = run(opened, folder, protocol, progress=told)
     text = tables(found)
+    took = f"Tables took {time.perf_counter() - begin:.0f} s."
     if figures:
         with bar("crawling") as told:
             fresh = crawled(opened, folder, progress=told)
         text += "\n" + fresh.table()
-        draw(found, fresh, folder)
+        for name, figure in drawn(found, fresh).items():
+            (folder / f"{name}.svg").write_text(figure, encoding="utf-8")
     say(text)
+    say(took)
     if report:
         report.write_text(text, encoding="utf-8")

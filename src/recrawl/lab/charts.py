@@ -138,11 +138,12 @@ def curves(
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for number, (line, values) in enumerate(lines.items()):
-            dashes = DASHES[1] if line.endswith("paper") else ()
+            again = 2 * (number // len(COLOURS) % 2)  # for the second time a colour comes up
+            dashes = DASHES[1] if line.endswith("paper") else DASHES[again]
             ink = Ink(COLOURS[number % len(COLOURS)], dashes)
             _line(axes, x, values, ink, label=line)
         axes.set_xlabel(label)
-        axes.legend(fontsize=7, frameon=False)
+        figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)
         return _svg(figure, name)
 
 

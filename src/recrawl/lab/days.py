@@ -11,7 +11,7 @@ from recrawl import registry
 from recrawl.errors import BadInput
 from recrawl.history.arrow import values
 from recrawl.model import DAY
-from recrawl.related.snapshots import MOST_WORDS, Snapshots, counted
+from recrawl.related.snapshots import MOST_WORDS, Snapshots, counted, vocabulary
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
@@ -40,12 +40,16 @@ def versions_by_day(trace: Trace, days: int, *, hour: float = 24.0) -> IntArray:
     return np.where(live >= 0, same[live], -1)
 
 
-def snapshots(trace: Trace, version: IntArray, *, most: int = MOST_WORDS) -> Snapshots:
-    """The words of these versions, the `most` common ones."""
+def snapshots(
+    trace: Trace, version: IntArray, *, most: int = MOST_WORDS, until: int | None = None
+) -> Snapshots:
+    """The words of these versions, the `most` common ones on the days before `until`."""
     kept = np.unique(version[version >= 0])
     texts = trace.contents["text"].take(pa.array(kept)).combine_chunks()
+    early = texts.filter(pa.array(np.isin(kept, version[:, :until])))
     place = np.searchsorted(kept, version)
-    return Snapshots(counted(texts, most=most), np.where(version >= 0, place, -1))
+    table = counted(texts, vocabulary(early, most=most))
+    return Snapshots(table, np.where(version >= 0, place, -1))
 
 
 def changes(trace: Trace, version: IntArray, detector: str) -> FloatArray:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from recrawl.model import BoolArray, FloatArray
 
 TREES = 80
@@ -31,26 +29,20 @@ class Chance:
         return p
 
 
-def boosting(rows: FloatArray, yes: BoolArray, *, rising: Sequence[int] = ()) -> Chance:
-    """Learn from examples; the chance never falls with a column that is `rising`.
-
-    NaN is a value of its own. With examples of one kind only it is their smoothed share.
-    """
+def boosting(rows: FloatArray, yes: BoolArray) -> Chance:
+    """Learn from examples; with those of one kind only it is their smoothed share."""
     share = (float(yes.sum()) + 0.5) / (len(yes) + 1.0)
     if yes.all() or not yes.any():
         return Chance(None, share)
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # else it cannot be binned
-    order = np.zeros(rows.shape[1], np.int8)
-    order[list(rising)] = 1
     model = HistGradientBoostingClassifier(
         max_iter=TREES,
         max_leaf_nodes=LEAVES,
         min_samples_leaf=LEAST,
         l2_regularization=1.0,
         early_stopping=False,
-        monotonic_cst=order,
         random_state=0,
     )
     return Chance(model.fit(rows, yes), share)

@@ -42,7 +42,7 @@ class Diary:
     def align(self, pages: Pages) -> Pages:
         """The pages in the order of `key`, which new ones are added to."""
         pages = pages.take(np.argsort(pages.key))
-        if not np.array_equal(pages.key, self.key):
+        if not self.notes or not np.array_equal(pages.key, self.key):
             self._grow(pages)
         return pages
 

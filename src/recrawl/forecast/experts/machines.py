@@ -15,7 +15,7 @@ from recrawl.forecast.experts.platt import platt, probability
 from recrawl.forecast.experts.svm import fit, polynomial
 
 if TYPE_CHECKING:
-    from recrawl.model import BoolArray, FloatArray, IntArray
+    from recrawl.model import BoolArray, FloatArray, KeyArray
 
 LEAST = 8  #: examples of a page that a machine needs; with fewer its share of changes is used
 MOST = 100  #: of a page that it is taught with, the newest
@@ -28,6 +28,8 @@ class Machine:
     """One page's."""
 
     rows: FloatArray  #: standardised examples
+    low: FloatArray  #: least of each of their columns
+    high: FloatArray
     mean: FloatArray
     spread: FloatArray
     weight: FloatArray
@@ -36,6 +38,8 @@ class Machine:
 
     def chance(self, asked: FloatArray) -> FloatArray:
         scaled = np.nan_to_num((asked - self.mean) / self.spread)
+        # Beyond its examples a cubic says anything: of a page long unseen, that it never changes.
+        scaled = np.clip(scaled, self.low, self.high)
         kernel = polynomial(scaled @ self.rows.T, asked.shape[1])
         return probability(kernel @ self.weight - self.threshold, self.line)
 
@@ -44,32 +48,32 @@ class Machine:
 class Machines:
     """The chance of yes as a function of rows and the pages they are of."""
 
-    found: dict[int, Machine]
-    many: FloatArray  #: examples of each page
+    page: KeyArray  #: with examples, ascending
+    many: FloatArray  #: examples of each
     changes: FloatArray  #: those that are yes
+    found: dict[int, Machine]  #: by place among these pages
 
-    def __call__(self, rows: FloatArray, page: IntArray) -> FloatArray:
-        more = np.zeros(max(int(page.max(initial=-1)) + 1 - len(self.many), 0))
-        many, changes = np.append(self.many, more), np.append(self.changes, more)
-        out: FloatArray = (changes[page] + 0.5) / (many[page] + 1.0)
-        for at in np.flatnonzero(np.isin(page, list(self.found))):
-            out[at] = self.found[int(page[at])].chance(rows[at : at + 1])[0]
+    def __call__(self, rows: FloatArray, page: KeyArray) -> FloatArray:
+        at = np.minimum(np.searchsorted(self.page, page), len(self.page) - 1)
+        known = self.page[at] == page
+        many, changes = self.many[at] * known, self.changes[at] * known
+        out: FloatArray = (changes + 0.5) / (many + 1.0)
+        for i in np.flatnonzero(known & np.isin(at, list(self.found))):
+            out[i] = self.found[int(at[i])].chance(rows[i : i + 1])[0]
         return out
 
 
-def machines(rows: FloatArray, yes: BoolArray, page: IntArray) -> Machines:
+def machines(rows: FloatArray, yes: BoolArray, page: KeyArray) -> Machines:
     """Teach one for each page that has examples enough of both kinds."""
     order = np.argsort(page, kind="stable")
-    pages, first = np.unique(page[order], return_index=True)
+    pages, first, many = np.unique(page[order], return_index=True, return_counts=True)
+    changes = np.add.reduceat(yes[order].astype(np.float64), first)
     found = {}
-    for number, mine in zip(pages.tolist(), np.split(order, first[1:]), strict=True):
+    for place, mine in enumerate(np.split(order, first[1:])):
         mine = mine[-MOST:]
         if len(mine) >= LEAST and 1 < yes[mine].sum() < len(mine) - 1:
-            found[number] = _taught(rows[mine], yes[mine])
-    many, changes = np.zeros((2, int(page.max(initial=-1)) + 1))
-    np.add.at(many, page, 1.0)
-    np.add.at(changes, page[yes], 1.0)
-    return Machines(found, many, changes)
+            found[place] = _taught(rows[mine], yes[mine])
+    return Machines(pages, many.astype(np.float64), changes, found)
 
 
 def _taught(rows: FloatArray, yes: BoolArray) -> Machine:
@@ -91,4 +95,5 @@ def _taught(rows: FloatArray, yes: BoolArray) -> Machine:
         )
         unseen[out] = kernel[np.ix_(out, ~out)] @ weight - threshold
     weight, threshold, _ = fit(kernel, y, cost)
-    return Machine(scaled, mean, spread, weight, float(threshold), platt(unseen, yes))
+    ends = scaled.min(axis=0), scaled.max(axis=0)
+    return Machine(scaled, *ends, mean, spread, weight, float(threshold), platt(unseen, yes))

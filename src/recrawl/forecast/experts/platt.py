@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 _STEPS = 100
 _STEADY = 1e-12  # added to the curvature
+_FLAT = 1e-5  # the slope at which it is found
 
 
 def platt(score: FloatArray, yes: BoolArray) -> tuple[float, float]:
@@ -27,12 +28,14 @@ def platt(score: FloatArray, yes: BoolArray) -> tuple[float, float]:
     for _ in range(_STEPS):
         p = probability(design @ line, (1.0, 0.0))
         slope = design.T @ (target - p)
+        if np.abs(slope).max() < _FLAT:
+            break
         bend = (design * (p * (1 - p))[:, None]).T @ design + _STEADY * np.eye(2)
         step = np.linalg.solve(bend, slope)
         size = 1.0
         while size > 1e-10 and (new := _loss(design @ (line - size * step), target)) > loss:
             size /= 2
-        if size <= 1e-10 or np.abs(slope).max() < 1e-9:
+        if size <= 1e-10:
             break
         line, loss = line - size * step, new
     return float(line[0]), float(line[1])

@@ -13,9 +13,9 @@ import numpy as np
 
 from recrawl.errors import BadInput
 from recrawl.forecast.experts.before import Before
-from recrawl.forecast.experts.boosting import boosting
 from recrawl.forecast.experts.diary import Diary, due
 from recrawl.forecast.experts.machines import machines
+from recrawl.forecast.online import boosted
 from recrawl.forecast.rates import from_rate
 from recrawl.model import DAY, Forecast, Neighbours
 from recrawl.rates.smoothed import smoothed
@@ -26,7 +26,9 @@ from recrawl.related.dynamics import dynamics
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Time
+    from numpy.typing import NDArray
+
+    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
     from recrawl.protocols import History
 
 ENOUGH = 100  #: examples to begin with
@@ -45,7 +47,7 @@ class Content:
     words: int = 5_000
     teach_days: float = 7.0
     diary_: Diary | None = field(default=None, init=False)
-    examples_: tuple[FloatArray, BoolArray, IntArray] | None = field(default=None, init=False)
+    examples_: tuple[FloatArray, BoolArray, KeyArray] | None = field(default=None, init=False)
     chance_: Callable[..., FloatArray] | None = field(default=None, init=False)
     taught_: Time | None = field(default=None, init=False)
 
@@ -79,7 +81,7 @@ class Content:
         rows = place[there]
         p = plain.p_change.copy()
         when = np.full(len(rows), at)
-        p[there] = self.chance_(self._table(rows, when), rows)
+        p[there] = self.chance_(self._table(rows, when), pages.key[there])
         return Forecast(p)
 
     def _learn_from(self, pages: Pages, visited: BoolArray) -> None:
@@ -89,7 +91,7 @@ class Content:
         compared = visited & (pages.n_compared > np.nan_to_num(before["compared"]))
         rows = np.flatnonzero(compared & np.isfinite(before["visit"]))
         table = self._table(rows, pages.last_visit[rows])
-        new = (table, pages.last_change[rows] == pages.last_visit[rows], rows)
+        new = (table, pages.last_change[rows] == pages.last_visit[rows], pages.key[rows])
         if self.examples_ is not None:
             new = tuple(
                 np.concatenate(both)[-MOST:] for both in zip(self.examples_, new, strict=True)
@@ -101,7 +103,7 @@ class Content:
         before = Before.of(pages)
         kept = slice(-MOST, None)
         table = np.column_stack([before.columns(), self._around(before)])
-        self.examples_ = (table[kept], before.changed[kept], before.page[kept])
+        self.examples_ = (table[kept], before.changed[kept], pages.key[before.page[kept]])
 
     def _around(self, before: Before) -> FloatArray:
         """What experts had shown before each of these visits."""
@@ -117,8 +119,7 @@ class Content:
         if self.learner == "svm":
             self.chance_ = machines(rows, yes, page)
         else:
-            model = boosting(rows, yes, rising=[0])
-            self.chance_ = _Pooled(model)
+            self.chance_ = _Pooled(boosted.fit(_known(rows), _promised(rows), yes))
         self.taught_ = now
 
     def _table(self, rows: IntArray, at: FloatArray) -> FloatArray:
@@ -132,12 +133,28 @@ class Content:
 
 @dataclass(frozen=True)
 class _Pooled:
-    """A model that does not ask whose rows they are."""
+    """How much likelier than its rate promises, learned of all pages: so it grows while unseen.
 
-    model: Callable[[FloatArray], FloatArray]
+    Else a page once taken for quiet would never be visited again, and nothing learned of it.
+    """
 
-    def __call__(self, rows: FloatArray, _: IntArray) -> FloatArray:
-        return self.model(rows)
+    trees: boosted.Boosted
+
+    def __call__(self, rows: FloatArray, _: KeyArray) -> FloatArray:
+        log_s = _promised(rows) + self.trees.log_ratio(_known(rows))
+        p: FloatArray = -np.expm1(-np.exp(log_s))
+        return p
+
+
+def _promised(rows: FloatArray) -> FloatArray:
+    """Log of days × rate, the first two columns."""
+    found: FloatArray = np.log(np.maximum(rows[:, 0] * rows[:, 1], 1e-12))
+    return found
+
+
+def _known(rows: FloatArray) -> NDArray[np.float32]:
+    """The columns but for days, a row each, as trees take them; none is below 0: unknown is."""
+    return np.ascontiguousarray(np.nan_to_num(rows[:, 1:], nan=-1.0).T, np.float32)
 
 
 @dataclass(kw_only=True)

@@ -1,14 +1,12 @@
 """Radinsky & Bennett (2013): do related pages tell when a page will change?
 
-Every page is foretold for the last `days` days of the trace, each from the `n` days before it.
-Which pages are related is settled before the first of them. What is done is kept by parts of the
-pages, so that work cut off goes on.
+Every page is foretold for the last `days` days of the trace, each from the `n` days before it. What
+is done is kept by parts of the pages, so that work cut off goes on.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +14,6 @@ import numpy as np
 import xxhash
 from scipy.sparse import csr_matrix
 
-from recrawl.errors import BadInput
-from recrawl.features.change import Page, page
 from recrawl.forecast.experts.methods import (
     Setting,
     View,
@@ -30,74 +26,21 @@ from recrawl.forecast.experts.methods import (
     vote,
 )
 from recrawl.forecast.experts.pooled import pooled
-from recrawl.lab.days import changes, days_of, snapshots, versions_by_day
+from recrawl.lab.papers.radinsky_data import COUNTS, SIZES, Material, Protocol, prepared
 from recrawl.model import Neighbours
-from recrawl.related.correlation import correlated
-from recrawl.related.cosine import alike
-from recrawl.related.dynamics import dynamics
-from recrawl.related.linked import joined
-from recrawl.related.snapshots import MOST_WORDS, Snapshots
-from recrawl.related.warping import warped
+from recrawl.related.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from recrawl.lab.trace import Trace
-    from recrawl.model import FloatArray, IntArray
+    from recrawl.model import FloatArray
 
 WORKERS = 2
 PART = 10  #: pages of a part
-SIZES = (30, 40, 50, 60, 70, 80, 90)  #: training days of Figure 6
-COUNTS = (10, 15, 20, 25, 30)  #: experts of Figure 7
 SELECTIONS = ("graph", "content", "correlation", "warping")
 MAIN = "correlation"  #: how experts are chosen where the paper does not say otherwise
-
-
-@dataclass(frozen=True, kw_only=True)
-class Protocol:
-    """How the experiment is run."""
-
-    pages: int = 300
-    alpha: float = 0.3  #: least share of days on which a page's behaviour flips
-    n: int = 50  #: training days
-    k: int = 20  #: experts, and the page itself
-    days: int = 60  #: that are foretold
-    window: int = 1  #: the paper's l
-    ahead: int = 1  #: the paper's σ
-    detector: str = "chi-squared"  #: what counts as a change
-    words: int = MOST_WORDS
-    figures: bool = False  #: other sizes and numbers of experts too
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        least = {"pages": 2, "n": 5, "k": 1, "days": 1, "window": 1, "ahead": 1}
-        for name, value in least.items():
-            if getattr(self, name) < value:
-                raise BadInput(f"{name} must be {value} or more. Got {getattr(self, name)}.")
-        if not 0 <= self.alpha <= 1:
-            raise BadInput(f"alpha must be from 0 to 1. Got {self.alpha}; try 0.3.")
-
-
-@dataclass(frozen=True)
-class Material:
-    """What the experiment is about, the days counted from the first that is needed."""
-
-    snapshots: Snapshots
-    changed: FloatArray  #: a row a page, a column a day
-    related: dict[str, Neighbours]
-    setting: Setting
-    passed: int  #: pages that the filter let pass
-    among: int
-
-    @cached_property
-    def pages(self) -> list[Page]:
-        shares = self.snapshots.distributions()
-        return [page(self.snapshots, shares, i, self.changed[i]) for i in range(len(self.changed))]
-
-    @property
-    def truth(self) -> FloatArray:
-        return self.changed[:, self.setting.days + self.setting.ahead]
 
 
 @dataclass(frozen=True)
@@ -134,68 +77,6 @@ def radinsky(
     said = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].files}
     said["boosting over all"] = pooled(material.pages, _main(material, protocol), material.setting)
     return Found(protocol, said, material.truth, material.passed, material.among)
-
-
-def prepared(trace: Trace, protocol: Protocol) -> Material:
-    """Choose pages and days, count words, judge changes, find related pages."""
-    whole, needed = days_of(trace), protocol.n + protocol.days + protocol.ahead
-    if whole < needed:
-        raise BadInput(
-            f"The trace {trace.name} must have n + days + ahead = {needed} days. Got {whole}; "
-            "give a smaller --n or --days."
-        )
-    version = versions_by_day(trace, whole)
-    kept, changed, passed = chosen(trace, version, protocol)
-    before = max(SIZES) if protocol.figures else protocol.n
-    begin = max(whole - protocol.ahead - protocol.days - before - protocol.window, 0)
-    changed = changed[:, begin:]
-    shown = snapshots(trace, version[kept][:, begin:], most=protocol.words)
-    days = np.arange(shown.days - protocol.ahead - protocol.days, shown.days - protocol.ahead)
-    setting = Setting(days, protocol.n, protocol.window, protocol.ahead)
-    past = replace(shown, copy=shown.copy[:, max(setting.first - protocol.n, 0) : setting.first])
-    most = max(COUNTS) if protocol.figures else protocol.k
-    told = dynamics(past)
-    related = {
-        "graph": _linked(trace, version[kept][:, begin + setting.first - 1], kept, protocol.k),
-        "content": alike(past, protocol.k),
-        "correlation": correlated(told, max(most, protocol.k)),
-        "warping": warped(told, protocol.k),
-    }
-    return Material(shown, changed, related, setting, passed, int(trace.present().sum()))
-
-
-def chosen(trace: Trace, version: IntArray, protocol: Protocol) -> tuple[IntArray, FloatArray, int]:
-    """The pages that flip often enough, or so many of them drawn; their changes; how many do."""
-    there = np.flatnonzero(version[:, -protocol.days - protocol.n :].max(axis=1) >= 0)
-    random = np.random.default_rng(protocol.seed)
-    if protocol.alpha <= 0:
-        kept = np.sort(random.permutation(there)[: protocol.pages])
-        return kept, changes(trace, version[kept], protocol.detector), len(there)
-    moves = (np.diff(version[there], axis=1) != 0).sum(axis=1)
-    there = there[2 * moves >= protocol.alpha * (version.shape[1] - 2)]  # others cannot flip enough
-    changed = changes(trace, version[there], protocol.detector)
-    flips = np.abs(np.diff(changed, axis=1))
-    share = np.nansum(flips, axis=1) / np.maximum(np.isfinite(flips).sum(axis=1), 1)
-    passed = np.flatnonzero(share >= protocol.alpha)
-    if len(passed) < 2:
-        raise BadInput(
-            f"At least 2 pages must change behaviour on a share alpha of the days. On {trace.name} "
-            f"{len(passed)} do on {protocol.alpha:g}; give a smaller --alpha or another --detector."
-        )
-    kept = np.sort(random.permutation(passed)[: protocol.pages])
-    return there[kept], changed[kept], len(passed)
-
-
-def _linked(trace: Trace, version: IntArray, kept: IntArray, k: int) -> Neighbours:
-    """By the links on the pages the day before the first that is foretold."""
-    links = trace.links.take(np.maximum(version, 0))
-    source = np.repeat(np.arange(len(kept)), np.diff(links.start) * (version >= 0))
-    shown = np.repeat(version >= 0, np.diff(links.start))
-    target = links.page[links.target[shown]]
-    place = np.full(len(trace) + 1, -1)
-    place[kept] = np.arange(len(kept))
-    target = place[target]
-    return joined(source[target >= 0], target[target >= 0], len(kept), k)
 
 
 def _main(material: Material, protocol: Protocol) -> Neighbours:

@@ -1,4 +1,4 @@
-"""What the paper found, what we found: its Tables 1 to 3 and Figures 6 and 7 as text."""
+"""What the paper found, what we found: its Tables 1 to 3, Figures 6 to 8."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from scipy.stats import rankdata
 
 from recrawl import units
 from recrawl.lab.charts import curves, smoothed
-from recrawl.lab.papers.radinsky import COUNTS, SIZES
+from recrawl.lab.papers.radinsky import MAIN
+from recrawl.lab.papers.radinsky_data import COUNTS, SIZES
 from recrawl.lab.statistics import fold_test, holm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator
 
     from recrawl.lab.papers.radinsky import Found
     from recrawl.lab.papers.radinsky_crawl import Fresh
@@ -43,7 +43,6 @@ TABLES: Final = {
         ("DTW", "warping", 0.7033),
     ),
 }
-MAIN = "correlation"
 DRAWS = 400  #: of pages, for intervals
 
 
@@ -93,7 +92,7 @@ def _auc(score: FloatArray, yes: BoolArray) -> float:
     return float(above / many / (len(yes) - many))
 
 
-def drawn(found: Found) -> Judged:
+def by_chance(found: Found) -> Judged:
     """The baseline as printed: a change with the chance of its frequency; its expectation."""
     p, known = found.said["1D"] + 0.5, np.isfinite(found.truth)
     right = np.where(known, np.where(found.truth > 0, p, 1 - p), np.nan)
@@ -103,7 +102,7 @@ def drawn(found: Found) -> Judged:
 def tables(found: Found) -> str:
     """All of them, as Markdown."""
     all_judged = {name: judged(score, found.truth) for name, score in found.said.items()}
-    all_judged["1D drawn"] = drawn(found)
+    all_judged["1D drawn"] = by_chance(found)
     sections = [list(_head(found))]
     sections += [list(_one(name, rows, all_judged)) for name, rows in TABLES.items()]
     if found.protocol.figures:
@@ -113,11 +112,12 @@ def tables(found: Found) -> str:
 
 def _head(found: Found) -> Iterator[str]:
     given, pages = found.protocol, len(found.truth)
+    among = units.count(found.among, "page")
+    flip = f"flip on {given.alpha:.0%} of the days or more" if given.alpha > 0 else "may be taken"
     yield (
-        f"{found.passed:,} of {units.count(found.among, 'page')} flip on {given.alpha:.0%} of the "
-        f"days or more; {pages:,} taken. n = {given.n}, k = {given.k}, l = {given.window}, "
-        f"σ = {given.ahead}, {given.days} days foretold, a change as {given.detector} has it: on "
-        f"{np.nanmean(found.truth):.1%} of them."
+        f"{found.passed:,} of {among} {flip}; {pages:,} taken. n = {given.n}, k = {given.k}, "
+        f"l = {given.window}, σ = {given.ahead}, {given.days} days foretold, a change as "
+        f"{given.detector} has it: on {np.nanmean(found.truth):.2%} of them."
     )
 
 
@@ -167,7 +167,7 @@ def _counts(all_judged: dict[str, Judged]) -> Iterator[str]:
     yield f"| 2D | {' | '.join([alone] * len(COUNTS))} |"
 
 
-def draw(found: Found, fresh: Fresh, folder: Path) -> None:
+def drawn(found: Found, fresh: Fresh) -> dict[str, str]:
     """Figures 6, 7 and 8 as SVG; the paper's numbers dashed where it has any."""
     judgements = {name: judged(score, found.truth) for name, score in found.said.items()}
 
@@ -175,19 +175,15 @@ def draw(found: Found, fresh: Fresh, folder: Path) -> None:
         return float(np.nanmean(judgements[name].accuracy))
 
     sizes = [n for n in SIZES if f"n={n} 2D" in judgements]
-    lines = {key: [mean(f"n={n} {key}") for n in sizes] for key in ("1D", "2D", "3D")}
+    by_size = {key: [mean(f"n={n} {key}") for n in sizes] for key in ("1D", "2D", "3D")}
     theirs = {"1D, paper": 0.5484, "2D, paper": 0.6293, "3D, paper": 0.7272}
-    flat = {name: [value] * len(sizes) for name, value in theirs.items()}
-    _write(folder / "figure6.svg", sizes, lines | flat, "training days")
-    lines = {"3D": [mean(f"k={k}") for k in COUNTS], "2D": [mean("2D")] * len(COUNTS)}
-    lines |= {"3D at 20, paper": [0.7272] * len(COUNTS), "2D, paper": [0.6293] * len(COUNTS)}
-    _write(folder / "figure7.svg", COUNTS, lines, "experts")
-    days = np.arange(1, len(next(iter(fresh.fresh.values()))) + 1)
-    smooth = {name: smoothed(values, over=20).tolist() for name, values in fresh.fresh.items()}
-    _write(folder / "figure8.svg", days.tolist(), smooth, "days crawled")
-
-
-def _write(
-    file: Path, x: Sequence[float], lines: Mapping[str, Sequence[float]], label: str
-) -> None:
-    file.write_text(curves(x, lines, label=label, name=file.stem), encoding="utf-8")
+    by_size |= {name: [value] * len(sizes) for name, value in theirs.items()}
+    by_count = {"3D": [mean(f"k={k}") for k in COUNTS], "2D": [mean("2D")] * len(COUNTS)}
+    by_count |= {"3D at 20, paper": [0.7272] * len(COUNTS), "2D, paper": [0.6293] * len(COUNTS)}
+    days = np.arange(1, len(next(iter(fresh.fresh.values()))) + 1).tolist()
+    by_day = {name: smoothed(values, over=20).tolist() for name, values in fresh.fresh.items()}
+    return {
+        "figure-6": curves(sizes, by_size, label="training days", name="figure-6"),
+        "figure-7": curves(COUNTS, by_count, label="experts", name="figure-7"),
+        "figure-8": curves(days, by_day, label="days crawled", name="figure-8"),
+    }
