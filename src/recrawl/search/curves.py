@@ -69,25 +69,36 @@ def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def rank_of(score: float, curve: NDArray[np.float32]) -> float:
     """The rank of a score > 0 among the pages that hold the term; from 1 to L."""
-    log, end = np.log(score), curve[LENGTH]
-    if log >= curve[0]:
-        return 1.0
-    for piece in range(PIECES):
-        if log >= curve[piece + 1]:
-            part = (curve[piece] - log) / (curve[piece] - curve[piece + 1])
-            return float(np.exp(end * (piece + part) / PIECES))
-    return float(np.exp(end))
+    return float(np.exp(log_rank(score, curve)))
 
 
 @njit(cache=True, nogil=True)
 def score_at(rank: float, curve: NDArray[np.float32]) -> float:
     """The score at a rank, the inverse; beyond the ends that of the ends."""
-    end = curve[LENGTH]
-    at = np.log(max(rank, 1.0))
-    if end <= 0.0 or at <= 0.0:
-        return float(np.exp(curve[0]))
+    return float(np.exp(log_score(np.log(max(rank, 1.0)), curve)))
+
+
+@njit(cache=True, nogil=True)
+def log_rank(score, curve):  # type: ignore[no-untyped-def]
+    """The logarithm of the rank of a score."""
+    log, end = np.log(score), np.float64(curve[LENGTH])
+    if log >= curve[0]:
+        return 0.0
+    for piece in range(PIECES):
+        if log >= curve[piece + 1]:
+            part = (curve[piece] - log) / (curve[piece] - curve[piece + 1])
+            return end * (piece + part) / PIECES
+    return end
+
+
+@njit(cache=True, nogil=True)
+def log_score(at, curve):  # type: ignore[no-untyped-def]
+    """The logarithm of the score at the logarithm of a rank."""
+    end = np.float64(curve[LENGTH])
+    if at <= 0.0:
+        return np.float64(curve[0])
     if at >= end:
-        return float(np.exp(curve[PIECES]))
+        return np.float64(curve[PIECES])
     piece = min(int(at * PIECES / end), PIECES - 1)
     part = at * PIECES / end - piece
-    return float(np.exp(curve[piece] + (curve[piece + 1] - curve[piece]) * part))
+    return curve[piece] + (curve[piece + 1] - curve[piece]) * part

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import BadInput
-from recrawl.search.curves import LENGTH, NONE, PIECES, rank_of, score_at
+from recrawl.search.curves import LENGTH, NONE, PIECES, log_rank, log_score, rank_of, score_at
 from recrawl.search.inspection import EXPONENT, scale
 
 if TYPE_CHECKING:
@@ -71,23 +71,22 @@ def moves(
 def _measure(  # type: ignore[no-untyped-def]
     old_start, old_term, old_score, new_start, new_term, new_score, asked, curves, a, c, power, gain
 ):
-    """Walk both copies of each page term by term, as the postings of an index are changed."""
+    """Go through the terms of the new copy of each page, then through those that it lost."""
+    held = np.zeros(len(asked))  # the score of each term in the copy at hand
     for page in range(len(gain)):
-        i, j = old_start[page], new_start[page]
-        i_end, j_end = old_start[page + 1], new_start[page + 1]
-        while i < i_end or j < j_end:
-            left = old_term[i] if i < i_end else np.int32(2**31 - 1)
-            right = new_term[j] if j < j_end else np.int32(2**31 - 1)
-            term = min(left, right)
-            before = after = 0.0
-            if left == term:
-                before = old_score[i]
-                i += 1
-            if right == term:
-                after = new_score[j]
-                j += 1
-            if abs(after - before) > SMALL * before and asked[term] > 0.0:
-                gain[page] += asked[term] * _move(before, after, curves[term], a, c, power)
+        old = slice(old_start[page], old_start[page + 1])
+        held[old_term[old]] = old_score[old]
+        total = 0.0
+        for i in range(new_start[page], new_start[page + 1]):
+            term, after = new_term[i], new_score[i]
+            before, held[term] = held[term], 0.0
+            if abs(after - before) > SMALL * before:
+                total += asked[term] * _move(before, after, curves[term], a, c, power)
+        for term in old_term[old]:
+            if held[term] > 0.0:
+                total += asked[term] * _move(held[term], 0.0, curves[term], a, c, power)
+                held[term] = 0.0
+        gain[page] = total
 
 
 @njit(cache=True, nogil=True)
@@ -109,31 +108,45 @@ def _continuous(before, after, curve, a):  # type: ignore[no-untyped-def]
     """Of a page that goes from rank r₁ to r₂: ∫ (−I′(r))·(s₂ − S(r)) dr from r₂ to r₁.
 
     It is what the page gains and the pages between lose, or the reverse where it drops. Never
-    negative: on either way the pages between are scored between s₂ and s₁.
+    negative: on either way the pages between are scored between s₂ and s₁. In logarithms of ranks,
+    where the curve and I are straight.
     """
-    end = np.exp(curve[LENGTH])
-    then = rank_of(before, curve) if before > 0.0 else end + 1.0
-    now = rank_of(after, curve) if after > 0.0 else end
+    end = curve[LENGTH]
+    absent = np.log(np.exp(end) + 1.0) if before <= 0.0 else end
+    then = log_rank(before, curve) if before > 0.0 else absent
+    now = log_rank(after, curve) if after > 0.0 else end
     low, high = min(then, now), max(then, now)
-    others = _passed(low, min(high, end), curve, a)
+    first, last = np.exp(-a * low), np.exp(-a * high)
+    others = _passed(
+        low, first, min(high, end), last if high <= end else np.exp(-a * end), curve, a
+    )
     if high > end:
-        others += (_look(end, a) - _look(high, a)) * score_at(end, curve)
-    looks = _look(low, a) - _look(high, a)
+        others += (np.exp(-a * end) - last) * np.exp(curve[PIECES])
+    looks = first - last
     gain = looks * after - others if now < then else others - looks * after
-    return max(gain, 0.0) + (_look(high, a) * after if before <= 0.0 else 0.0)
+    return max(gain, 0.0) + (last * after if before <= 0.0 else 0.0)
 
 
 @njit(cache=True, nogil=True)
-def _passed(first, last, curve, a):  # type: ignore[no-untyped-def]
-    """∫ (−I′(r))·S(r) dr, piece by piece; S falls as A·r^(−b) in each."""
+def _passed(low, first, high, last, curve, a):  # type: ignore[no-untyped-def]
+    """∫ (−I′(r))·S(r) dr from log rank `low` to `high`, where I is `first` and `last`.
+
+    In a piece S falls as r^(−b), so that it is a / (a + b) × the fall of I·S.
+    """
     total, length = 0.0, curve[LENGTH] / PIECES
+    begin, useful = low, first * np.exp(log_score(low, curve))
     for piece in range(PIECES):
-        low = max(first, np.exp(length * piece))
-        high = min(last, np.exp(length * (piece + 1)))
-        if high > low:
-            b = (curve[piece] - curve[piece + 1]) / length
-            level = np.exp(curve[piece] + b * length * piece)
-            total += level * a / (a + b) * (low ** -(a + b) - high ** -(a + b))
+        knot = length * (piece + 1)
+        if begin >= knot:
+            continue
+        stop = high if piece == PIECES - 1 else min(high, knot)
+        if stop <= begin:
+            break
+        look = last if stop == high else np.exp(-a * stop)
+        b = (curve[piece] - curve[piece + 1]) / length
+        after = look * np.exp(curve[piece] - b * (stop - length * piece))
+        total += a / (a + b) * (useful - after)
+        begin, useful = stop, after
     return total
 
 

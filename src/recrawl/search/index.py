@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from recrawl.content.fingerprints import words
 from recrawl.content.queries import STOP
+from recrawl.content.words import spaced
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid
 from recrawl.search.watched import BLOCK, Watched
 
@@ -193,12 +194,12 @@ class SearchIndex:
                 document.add_integer("page", number)
                 document.add_unsigned("copy", copy)
                 document.add_text("title", title or "")
-                document.add_text("text", f"{title}\n{text}" if title else text)
+                document.add_text("text", spaced(f"{title}\n{text}" if title else text))
                 writer.add_document(document)
 
     def search(self, query: str, limit: int = 10) -> list[Result]:
         """The pages that hold all words of a query, best first by BM25; stop words do not count."""
-        asked = list(dict.fromkeys(words(query)))
+        asked = list(dict.fromkeys(words(spaced(query))))
         terms = [word for word in asked if word not in STOP.split()]
         if not terms:
             what = "only stop words" if asked else "no word"
