@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from recrawl.search.inspection import scale
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray, IntArray
 
 PIECES = 3
@@ -25,23 +28,16 @@ STEP = 1e-6  #: by which a score lies at least below that of the knot before it,
 
 def curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]:
     """A row a term, from the score of every page that holds it, in any order."""
-    kept = score > 0
-    begin = np.concatenate([[0], np.cumsum(np.bincount(term[kept], minlength=terms))])
+    if (score <= 0).any():
+        term, score = term[score > 0], score[score > 0]
+    begin = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=terms))])
+    # Positive floats are in the order of their bits. Numbers are sorted much faster than pairs.
+    key = ~score.astype(np.float32).view(np.uint32) | (term.astype(np.uint64) << np.uint64(32))
+    key.sort()
+    logs = np.log((~key.astype(np.uint32)).view(np.float32))
     knots = np.zeros((terms, LENGTH + 1), np.float32)
-    _fit(begin, _by_term(term[kept], score[kept], begin), knots)
+    _fit(begin, logs, knots)
     return knots
-
-
-@njit(cache=True, nogil=True)
-def _by_term(term, score, begin):  # type: ignore[no-untyped-def]
-    """The logarithms of the scores, term by term, the highest first."""
-    logs, room = np.empty(len(score)), begin[:-1].copy()
-    for at in range(len(score)):
-        logs[room[term[at]]] = -score[at]
-        room[term[at]] += 1
-    for t in range(len(room)):
-        logs[begin[t] : begin[t + 1]].sort()
-    return np.log(-logs)
 
 
 @njit(cache=True, nogil=True)
@@ -69,7 +65,7 @@ def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def rank_of(score: float, curve: NDArray[np.float32]) -> float:
     """The rank of a score > 0 among the pages that hold the term; from 1 to L."""
-    return float(np.exp(log_rank(score, curve)))
+    return float(np.exp(log_rank(np.log(score), curve)))
 
 
 @njit(cache=True, nogil=True)
@@ -78,10 +74,44 @@ def score_at(rank: float, curve: NDArray[np.float32]) -> float:
     return float(np.exp(log_score(np.log(max(rank, 1.0)), curve)))
 
 
+def looks(
+    counts: Counts,
+    score: FloatArray,
+    asked: FloatArray,
+    curve: NDArray[np.float32],
+    exponent: float,
+) -> tuple[FloatArray, FloatArray]:
+    """How often each text is looked at, by the ranks that curves give it; and × its scores."""
+    with np.errstate(divide="ignore"):  # of 0, which has no rank
+        log = np.log(score.astype(np.float32))
+    _log_ranks(counts.term, log, curve)
+    looked, visible = np.zeros((2, len(counts.length)))
+    look = np.exp(log * np.float32(-exponent))
+    _sum(counts.start, counts.term, look, score, asked * scale(exponent), looked, visible)
+    return looked, visible
+
+
 @njit(cache=True, nogil=True)
-def log_rank(score, curve):  # type: ignore[no-untyped-def]
-    """The logarithm of the rank of a score."""
-    log, end = np.log(score), np.float64(curve[LENGTH])
+def _log_ranks(term, log, curves):  # type: ignore[no-untyped-def]
+    for at in range(len(term)):
+        curve = curves[term[at]]
+        none = log[at] == -np.inf or curve[LENGTH] == NONE
+        log[at] = np.inf if none else log_rank(log[at], curve)
+
+
+@njit(cache=True, nogil=True)
+def _sum(start, term, look, score, asked, looked, visible):  # type: ignore[no-untyped-def]
+    for text in range(len(looked)):
+        for at in range(start[text], start[text + 1]):
+            often = look[at] * asked[term[at]]
+            looked[text] += often
+            visible[text] += often * score[at]
+
+
+@njit(cache=True, nogil=True)
+def log_rank(log, curve):  # type: ignore[no-untyped-def]
+    """The logarithm of the rank of the score with this logarithm."""
+    end = np.float64(curve[LENGTH])
     if log >= curve[0]:
         return 0.0
     for piece in range(PIECES):

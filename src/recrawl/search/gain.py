@@ -27,7 +27,7 @@ FORMS: Final = ("delta", "power")
 EXACT = 30  #: ranks that are summed one by one
 #: Part of a score whose change does not matter: gains grow with its square. Most terms of a copy
 #: change by as little, because its length does.
-SMALL = 0.03
+SMALL = 0.1
 
 
 def measured(
@@ -74,15 +74,16 @@ def _measure(  # type: ignore[no-untyped-def]
     """Go through the terms of the new copy of each page, then through those that it lost."""
     held = np.zeros(len(asked))  # the score of each term in the copy at hand
     for page in range(len(gain)):
-        old = slice(old_start[page], old_start[page + 1])
-        held[old_term[old]] = old_score[old]
-        total = 0.0
+        old, total = range(old_start[page], old_start[page + 1]), 0.0
+        for i in old:
+            held[old_term[i]] = old_score[i]
         for i in range(new_start[page], new_start[page + 1]):
             term, after = new_term[i], new_score[i]
             before, held[term] = held[term], 0.0
             if abs(after - before) > SMALL * before:
                 total += asked[term] * _move(before, after, curves[term], a, c, power)
-        for term in old_term[old]:
+        for i in old:
+            term = old_term[i]
             if held[term] > 0.0:
                 total += asked[term] * _move(held[term], 0.0, curves[term], a, c, power)
                 held[term] = 0.0
@@ -111,42 +112,45 @@ def _continuous(before, after, curve, a):  # type: ignore[no-untyped-def]
     negative: on either way the pages between are scored between s₂ and s₁. In logarithms of ranks,
     where the curve and I are straight.
     """
-    end = curve[LENGTH]
-    absent = np.log(np.exp(end) + 1.0) if before <= 0.0 else end
-    then = log_rank(before, curve) if before > 0.0 else absent
-    now = log_rank(after, curve) if after > 0.0 else end
-    low, high = min(then, now), max(then, now)
+    end = np.float64(curve[LENGTH])
+    then = log_rank(np.log(before), curve) if before > 0.0 else np.log(np.exp(end) + 1.0)
+    now = log_rank(np.log(after), curve) if after > 0.0 else end
+    up = now < then
+    low, high = (now, then) if up else (then, now)
     first, last = np.exp(-a * low), np.exp(-a * high)
-    others = _passed(
-        low, first, min(high, end), last if high <= end else np.exp(-a * end), curve, a
-    )
-    if high > end:
-        others += (np.exp(-a * end) - last) * np.exp(curve[PIECES])
     looks = first - last
-    gain = looks * after - others if now < then else others - looks * after
-    return max(gain, 0.0) + (last * after if before <= 0.0 else 0.0)
+    others = 0.0
+    if high > end:  # it was in no place: the last page moves
+        others = (np.exp(-a * end) - last) * np.exp(curve[PIECES])
+        high, last = end, np.exp(-a * end)
+    top = first * _score(after if up else before, low, curve)
+    bottom = last * _score(before if up else after, high, curve)
+    others += _passed(low, top, high, bottom, curve, a)
+    gain = looks * after - others if up else others - looks * after
+    return max(gain, 0.0) + (np.exp(-a * then) * after if before <= 0.0 else 0.0)
 
 
 @njit(cache=True, nogil=True)
-def _passed(low, first, high, last, curve, a):  # type: ignore[no-untyped-def]
-    """∫ (−I′(r))·S(r) dr from log rank `low` to `high`, where I is `first` and `last`.
+def _score(score, at, curve):  # type: ignore[no-untyped-def]
+    """The score of the curve where this score has its rank: the same, but beyond the ends."""
+    return score if 0.0 < at < curve[LENGTH] else np.exp(log_score(at, curve))
+
+
+@njit(cache=True, nogil=True)
+def _passed(low, top, high, bottom, curve, a):  # type: ignore[no-untyped-def]
+    """∫ (−I′(r))·S(r) dr from log rank `low` to `high`, where I·S is `top` and `bottom`.
 
     In a piece S falls as r^(−b), so that it is a / (a + b) × the fall of I·S.
     """
-    total, length = 0.0, curve[LENGTH] / PIECES
-    begin, useful = low, first * np.exp(log_score(low, curve))
+    total, length = 0.0, np.float64(curve[LENGTH]) / PIECES
     for piece in range(PIECES):
         knot = length * (piece + 1)
-        if begin >= knot:
+        if low >= min(knot, high):
             continue
-        stop = high if piece == PIECES - 1 else min(high, knot)
-        if stop <= begin:
-            break
-        look = last if stop == high else np.exp(-a * stop)
+        below = bottom if knot >= high else np.exp(curve[piece + 1] - a * knot)
         b = (curve[piece] - curve[piece + 1]) / length
-        after = look * np.exp(curve[piece] - b * (stop - length * piece))
-        total += a / (a + b) * (useful - after)
-        begin, useful = stop, after
+        total += a / (a + b) * (top - below)
+        low, top = knot, below
     return total
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from recrawl.model import IntArray, KeyArray
 
 FOLDER = "index"
-MEASURED = "measured.npz"
 HEAP = 64_000_000  #: bytes of a writer
 BATCH = 20_000  #: pages of a commit
 
@@ -138,6 +137,7 @@ class SearchIndex:
         unseen = anew[:0]
         if watched is not None:
             unseen = copies["page"][watched.stale(copies["page"], copies["copy"])]
+            watched.forget(gone[gone < len(watched)])
         work = np.union1d(anew, unseen)
         if len(anew) or len(gone):
             with self._writing() as writer:
@@ -151,16 +151,15 @@ class SearchIndex:
         elif watched is not None:
             self._take_up(None, unseen, anew, watched)
         if watched is not None:
-            watched.forget(gone[gone < len(watched)])
             watched.visited(copies["page"], copies["at"] / 1e6)
             watched.settle()
-            watched.save(self.folder / MEASURED)
+            watched.save(self.folder)
         return Updated(anew.tolist(), gone.tolist())
 
     def watched(self, workload: Workload, **how: str) -> Watched:
         """What was measured so far with a workload; nothing yet with another."""
         found = Watched.of(workload, **how)
-        if found.load(self.folder / MEASURED):
+        if found.load(self.folder):
             found.settle()
         return found
 
@@ -180,13 +179,13 @@ class SearchIndex:
     def _take_up(
         self, writer: Any, page: IntArray, anew: IntArray, watched: Watched | None
     ) -> None:
-        """Index those of the pages that are to be, and have all measured."""
+        """Index those of the pages that are to be, and have all measured meanwhile.
+
+        The writer has a thread of its own, which is busy for longer than it takes to measure.
+        """
         for begin in range(0, len(page), BLOCK):
             block = page[begin : begin + BLOCK]
             copies = self.store.query(_TEXTS, block.tolist())
-            if watched is not None:
-                texts = copies["text"].cast(pa.large_string()).combine_chunks()
-                watched.see(block, copies["copy"].to_numpy(), texts, copies["at"].to_numpy() / 1e6)
             rows = copies.filter(pa.array(np.isin(block, anew))).drop_columns("at").to_pydict()
             for number, copy, title, text in zip(*rows.values(), strict=True):
                 writer.delete_documents_by_term("page", number)
@@ -196,6 +195,11 @@ class SearchIndex:
                 document.add_text("title", title or "")
                 document.add_text("text", spaced(f"{title}\n{text}" if title else text))
                 writer.add_document(document)
+            if watched is not None:
+                texts = copies["text"].cast(pa.large_string()).combine_chunks()
+                watched.see(block, copies["copy"].to_numpy(), texts, copies["at"].to_numpy() / 1e6)
+        if watched is not None:
+            watched.settle()
 
     def search(self, query: str, limit: int = 10) -> list[Result]:
         """The pages that hold all words of a query, best first by BM25; stop words do not count."""
