@@ -297,6 +297,37 @@ def test_the_index_follows_the_store(tmp_path):
         assert (other.visible > 0).tolist() == [True, False]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "measured.npz").write_bytes(b"no archive"),
+        lambda folder: (folder / "measured.npz").write_bytes(
+            (folder / "measured.npz").read_bytes()[:-40]
+        ),
+        lambda folder: next(folder.glob("terms-*.bin")).write_bytes(b"1234"),
+        lambda folder: next(folder.glob("terms-*.bin")).unlink(),
+    ],
+    ids=["nonsense", "cut", "terms cut", "terms gone"],
+)
+def test_damaged_gains_are_said_and_measured_anew(tmp_path, caplog, damage):
+    asked = workload(["cat", "dog"], np.ones(2))
+    with Store.open(tmp_path / "s", create=True) as store:
+        store.append(visits(["cat one", "dog two"], 1_700_000_000))
+        index = SearchIndex(store)
+        index.update(index.watched(asked))
+        assert len(index.watched(asked)) == 2
+        damage(index.folder)
+        again = index.watched(asked)
+        assert "measured anew" in caplog.text
+        assert len(again) == 0
+        assert index.update(again).indexed == []
+        assert (again.visible > 0).all()
+        caplog.clear()
+        kept = index.watched(asked)
+        assert not caplog.text
+        assert kept.visible.tolist() == again.visible.tolist()
+
+
 @pytest.mark.parametrize("query", ["", "  ", "the of and", "?!"])
 def test_a_query_without_a_word_is_refused(tmp_path, query):
     with Store.open(tmp_path / "s", create=True) as store:

@@ -6,9 +6,11 @@ is seen and made good when it is next opened: pages whose copy is another are in
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +19,7 @@ from recrawl.content.fingerprints import words
 from recrawl.content.queries import STOP
 from recrawl.content.words import spaced
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid
-from recrawl.search.watched import BLOCK, Watched
+from recrawl.search.watched import BLOCK, MEASURED, Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from recrawl.history import Store
     from recrawl.model import IntArray, KeyArray
 
+_log = logging.getLogger(__name__)
 FOLDER = "index"
 HEAP = 64_000_000  #: bytes of a writer
 BATCH = 20_000  #: pages of a commit
@@ -159,8 +162,15 @@ class SearchIndex:
     def watched(self, workload: Workload, **how: str) -> Watched:
         """What was measured so far with a workload; nothing yet with another."""
         found = Watched.of(workload, **how)
-        if found.load(self.folder):
-            found.settle()
+        try:
+            found.load(self.folder)
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            _log.warning(
+                "What refreshes gained so far cannot be read from %s: %s. It is measured anew.",
+                self.folder / MEASURED,
+                error,
+            )
+            found = Watched.of(workload, **how)
         return found
 
     @contextmanager

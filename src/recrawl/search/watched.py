@@ -181,14 +181,14 @@ class Watched:
         unfinished.replace(folder / MEASURED)
         self.copies.tidy(folder)
 
-    def load(self, folder: Path) -> bool:
+    def load(self, folder: Path) -> None:
         """Take up what was kept, if it was of the same workload."""
         file = folder / MEASURED
         if not file.is_file():
-            return False
-        with np.load(file) as kept:
+            return
+        with file.open("rb") as opened, np.load(opened) as kept:
             if str(kept["mark"]) != self.mark:
-                return False
+                return
             places = (kept[name] for name in ("begin", "many", "length", "where"))
             self.copies = Copies.load(folder, *places)
             for name in COLUMNS:
@@ -197,7 +197,6 @@ class Watched:
                 self.curves, self.since = kept["curves"], int(kept["since"])
                 total, length = kept["among"]
                 self.among = Collection(int(total), kept["holding"], float(length))
-        return True
 
 
 #: What is kept of each page, and what it is of one without a copy.
