@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recrawl.content.terms import Counts
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages
 
-REFRESH = 1.0  #: copies that come, by pages, before curves are made anew; it costs a look at all
+REFRESH = 1.0  #: copies that come, by those that curves are of, before these are made anew
 MEASURED = "measured.npz"
 BLOCK = 2_000  #: texts read at a time
 
@@ -147,8 +147,9 @@ class Watched:
 
     def settle(self) -> None:
         """Make curves and visibility anew if enough has changed."""
-        if self.curves is None or self.since > REFRESH * len(self):
-            held = np.flatnonzero(self.copy)
+        held = np.flatnonzero(self.copy)
+        made_of = self.among.documents if self.among is not None else 0
+        if len(held) and (not made_of or self.since > REFRESH * made_of):
             counts = self.copies.take(held)
             self.among = Collection.of(counts, len(self.vocabulary))
             score = self._scores(counts, held)
