@@ -10,17 +10,17 @@ import pyarrow as pa
 import pytest
 
 from recrawl.content import terms
+from recrawl.content.curves import curves
 from recrawl.content.queries import read_queries, read_workload, workload
+from recrawl.content.scoring import Collection, scoring
 from recrawl.errors import BadInput, UnknownPart
 from recrawl.history import Store
 from recrawl.registry import build
-from recrawl.search.curves import curves
 from recrawl.search.gain import _integral, _sum, moves
 from recrawl.search.index import SearchIndex
 from recrawl.search.inspection import fitted, inspection
 from recrawl.search.matches import Matches, matches
 from recrawl.search.quality import gains, quality, usefulness, visibility
-from recrawl.search.scoring import Collection, scoring
 from recrawl.search.static import inlinks, pagerank
 from recrawl.search.workload import above_knee, relevance
 
@@ -361,3 +361,30 @@ def test_relevance_sees_queries_begin_and_cease_to_match(tmp_path):
         pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
     )
     assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]
+
+
+def test_relevance_sees_pages_move_into_and_out_of_the_first_places(tmp_path):
+    file = written(tmp_path, "q.tsv", "cat\t1\n")
+    # Page i says cat once in i + 1 words: the shorter, the higher.
+    texts = [" ".join(["cat", *["other"] * i]) for i in range(30)]
+    with Store.open(tmp_path / "s", create=True) as store:
+        store.append(visits(texts, 1_700_000_000))
+        index = SearchIndex(store)
+        index.update(index.watched(read_workload(file)))
+    measured = index.folder / "measured.npz"
+    judge = build("detector", f"relevance:queries={file},top=10,measured={measured}")
+    pairs = [
+        (texts[25], texts[3], True),  # into
+        (texts[2], texts[20], True),  # out of
+        (texts[1], texts[4], False),  # within
+        (texts[15], texts[28], False),
+        (texts[15], "other", True),  # ceases to match
+    ]
+    before, after = (
+        pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
+    )
+    assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]
+    all_in = build("detector", f"relevance:top=30,measured={measured}")  # no more hold the word
+    assert all_in.changed(before, after).to_pylist() == [False] * 4 + [True]
+    with pytest.raises(BadInput, match="--objective search"):
+        build("detector", "relevance:top=3,measured=none.npz").changed(before, after)

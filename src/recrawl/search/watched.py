@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
+from recrawl.content.curves import curves
+from recrawl.content.scoring import Collection, scoring
 from recrawl.content.terms import counted
 from recrawl.model import DAY
 from recrawl.search.copies import Copies
-from recrawl.search.curves import curves, looks
 from recrawl.search.gain import measured
-from recrawl.search.inspection import EXPONENT, exponent_of
-from recrawl.search.scoring import Collection, scoring
+from recrawl.search.inspection import EXPONENT, exponent_of, looks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,6 +172,8 @@ class Watched:
         columns |= self.copies.save(folder)
         if self.among is not None:
             columns |= {
+                "by": self.by,
+                "vocabulary": self.vocabulary,
                 "curves": self.curves,
                 "since": self.since,
                 "holding": self.among.holding,

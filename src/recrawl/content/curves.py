@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.search.inspection import scale
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray, IntArray
 
 PIECES = 3
@@ -38,6 +35,13 @@ def curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]
     knots = np.zeros((terms, LENGTH + 1), np.float32)
     _fit(begin, logs, knots)
     return knots
+
+
+def least(curves: NDArray[np.float32], top: int) -> FloatArray:
+    """The score that the first `top` pages have at least, term by term; 0 if fewer hold it."""
+    knots = curves[:, LENGTH]
+    score = np.array([np.exp(log_score(np.log(top), curve)) for curve in curves])
+    return np.where(knots > np.log(top), score, 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -72,40 +76,6 @@ def rank_of(score: float, curve: NDArray[np.float32]) -> float:
 def score_at(rank: float, curve: NDArray[np.float32]) -> float:
     """The score at a rank, the inverse; beyond the ends that of the ends."""
     return float(np.exp(log_score(np.log(max(rank, 1.0)), curve)))
-
-
-def looks(
-    counts: Counts,
-    score: FloatArray,
-    asked: FloatArray,
-    curve: NDArray[np.float32],
-    exponent: float,
-) -> tuple[FloatArray, FloatArray]:
-    """How often each text is looked at, by the ranks that curves give it; and × its scores."""
-    with np.errstate(divide="ignore"):  # of 0, which has no rank
-        log = np.log(score.astype(np.float32))
-    _log_ranks(counts.term, log, curve)
-    looked, visible = np.zeros((2, len(counts.length)))
-    look = np.exp(log * np.float32(-exponent))
-    _sum(counts.start, counts.term, look, score, asked * scale(exponent), looked, visible)
-    return looked, visible
-
-
-@njit(cache=True, nogil=True)
-def _log_ranks(term, log, curves):  # type: ignore[no-untyped-def]
-    for at in range(len(term)):
-        curve = curves[term[at]]
-        none = log[at] == -np.inf or curve[LENGTH] == NONE
-        log[at] = np.inf if none else log_rank(log[at], curve)
-
-
-@njit(cache=True, nogil=True)
-def _sum(start, term, look, score, asked, looked, visible):  # type: ignore[no-untyped-def]
-    for text in range(len(looked)):
-        for at in range(start[text], start[text + 1]):
-            often = look[at] * asked[term[at]]
-            looked[text] += often
-            visible[text] += often * score[at]
 
 
 @njit(cache=True, nogil=True)
