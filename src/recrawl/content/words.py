@@ -30,9 +30,7 @@ ONES = np.uint64(0x0101010101010101)
 HIGH, CASE = ONES * np.uint64(0x80), ONES * np.uint64(0x20)
 FROM_A, AFTER_Z = ONES * np.uint64(0x80 - 0x61), ONES * np.uint64(0x80 - 0x7B)
 FROM_0, AFTER_9 = ONES * np.uint64(0x80 - 0x30), ONES * np.uint64(0x80 - 0x3A)
-
-
-_ALONE = re.compile("[\u3040-\udfff\U00020000-\U0003ffff]")
+_ALONE = re.compile(f"[{chr(ALONE[0])}-{chr(ALONE[1] - 1)}\U00020000-\U0003ffff]")
 
 
 def spaced(text: str) -> str:
