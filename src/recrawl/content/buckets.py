@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_matrix, vstack
 
 from recrawl.content.letters import entry
-from recrawl.content.words import bytes_of, letters, next_word
+from recrawl.content.lexer import bytes_of, letters, next_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.content.letters import entry
-from recrawl.content.words import bytes_of, letters, next_word
+from recrawl.content.lexer import bytes_of, letters, next_word
 from recrawl.errors import BadInput
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from recrawl.content.fingerprints import words
+from recrawl.content.lexer import spaced
 from recrawl.content.queries import STOP
-from recrawl.content.words import spaced
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid
 from recrawl.search.watched import BLOCK, MEASURED, Watched
 
