@@ -182,6 +182,7 @@ class SearchIndex:
                 f"The index {self.folder} is being written by another process: {error}. "
                 "Wait for it to end."
             ) from error
+        writer.garbage_collect_files()  # what a killed writer left would stand in the way
         yield writer
         writer.commit()
         writer.wait_merging_threads()
