@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from recrawl.content.queries import Workload, workload
 from recrawl.history import Store
 
 if TYPE_CHECKING:
@@ -65,14 +66,20 @@ def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]
     return folder
 
 
+def asked() -> Workload:
+    """Nothing that tells versions: some have the digest of others."""
+    return workload(["version", *(f"page {i}" for i in range(BATCH - 99, BATCH))], np.ones(100))
+
+
 def index_pages(path: str, pipe) -> None:
-    """Add visits and index them, over and over, telling when an update is done."""
+    """Add visits and index them, over and over, telling when an update begins."""
     from recrawl.search.index import SearchIndex
 
     with Store.open(path) as store:
         index = SearchIndex(store)
-        pipe.send_bytes(b"ready")
+        watched = index.watched(asked())
+        index.update(watched)
         for number in range(store.summary().visits // BATCH, 10_000):
             store.append(batch(number))
-            index.update()
-            pipe.send_bytes(b"done")
+            pipe.send_bytes(b"begun")
+            index.update(watched)

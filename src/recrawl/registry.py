@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import pkgutil
+import re
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -30,6 +31,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "bool": (bool, "true or false"),
     "str": (str, "a text"),
 }
+_NEXT = re.compile(r",(?=\s*\w+\s*=|\s*$)")  # other commas are part of a value, such as a path
 
 
 @cache
@@ -55,10 +57,10 @@ def build(kind: str, written: str, **arguments: object) -> Any:
     >>> build("detector", "shingles:tau=0.3,inclusive=true").tau
     0.3
     """
-    if kind == "policy" and written.endswith(".json"):
-        return make(kind, "evolved", file=written, **arguments)
     name, _, rest = written.partition(":")
-    for pair in filter(None, rest.split(",")):
+    if kind == "policy" and written.endswith(".json") and name not in parts(kind):
+        return make(kind, "evolved", file=written, **arguments)
+    for pair in filter(None, _NEXT.split(rest)):
         argument, equals, value = pair.partition("=")
         if not equals:
             raise BadInput(f"A part is written name:argument=value. Got {written!r}.")

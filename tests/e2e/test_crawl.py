@@ -40,6 +40,7 @@ from recrawl.lab.traces import open_trace
 from recrawl.lab.web import Down, Manners, serve
 from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget
+from recrawl.search.index import SearchIndex
 
 LOT = 3  #: draws which of the hosts misbehave: some, not all
 SMALL = Path(__file__).parents[1] / "golden" / "small"
@@ -406,9 +407,26 @@ def test_ctrl_c_ends_a_crawl_cleanly_and_lines_are_json(tmp_path):
     assert [cycle["cycle"] for cycle in cycles] == list(range(1, len(cycles) + 1))
 
 
+def test_a_crawl_for_searchers(world, tmp_path):
+    text = world.texts(np.arange(40), np.full(40, world.window[0])).to_pylist()
+    file = tmp_path / "q.tsv"
+    file.write_text("".join(f"{word}\t1\n" for said in text for word in said.split()[:2]))
+    policy = registry.build("policy", f"user-centric:queries={file}")
+    with serve(world, manual=True) as web:
+        cycles = crawl(web, tmp_path / "store", policy=policy, discover=0.5)
+    assert sum(cycle.changed for cycle in cycles) > 0
+    with recrawl.open(tmp_path / "store") as store:
+        pages = store.pages()
+        assert len(SearchIndex(store)) > 0  # it has an index from its first copy on
+        score = policy.score(pages, web.clock.now())
+    assert np.isfinite(score[pages.n_visits > 0]).all()
+    assert policy.watched_.gain.max() > 0
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--objective", "search"], "with --queries FILE"),
         (["--budget", "many"], "A crawl's budget must be fetches"),
         (["--budget", "5/fortnight"], "try 500/day"),
         (["--reach", "moon"], "reach must be one of"),

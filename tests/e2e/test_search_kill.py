@@ -8,15 +8,17 @@ import random
 import signal
 import time
 
-from support import BATCH, batch, index_pages
+import numpy as np
+from support import BATCH, asked, batch, index_pages
 
+from recrawl.content.terms import counted
 from recrawl.history import Store
 from recrawl.search.index import SearchIndex
 
 KILLS = 30
 
 
-def test_sigkill_during_updates_leaves_an_index_that_can_be_made_good(tmp_path):
+def test_sigkill_during_updates_leaves_an_index_that_can_be_made_good(tmp_path, caplog):
     path = tmp_path / "store"
     with Store.open(path, create=True) as store:
         store.append(batch(0))
@@ -29,18 +31,29 @@ def test_sigkill_during_updates_leaves_an_index_that_can_be_made_good(tmp_path):
         writer.start()
         theirs.close()
         assert ours.poll(120), "the writer never began"
-        time.sleep(rng.uniform(0, 0.3))
+        time.sleep(rng.uniform(0, 0.2))
         os.kill(writer.pid, signal.SIGKILL)
         writer.join()
         ours.close()
         with Store.open(path) as store:
             index = SearchIndex(store)
             anew, gone = index.behind()
-            done = index.update()
+            watched = index.watched(asked())
+            done = index.update(watched)
             assert (done.indexed, done.removed) == (anew.tolist(), gone.tolist())
             assert [len(rows) for rows in index.behind()] == [0, 0]
             assert len(index) == BATCH
             lacking += bool(len(anew))
+            texts = store.query("SELECT text FROM contents ORDER BY page_id")["text"]
+            held, said = (
+                watched.copies.take(np.arange(BATCH)),
+                counted(texts.combine_chunks(), watched.vocabulary),
+            )
+            assert all(
+                np.array_equal(a, b)
+                for a, b in zip(vars(held).values(), vars(said).values(), strict=True)
+            )
+    assert not caplog.text, "what was measured was damaged"
     assert lacking, "no update was cut off"
     with Store.open(path) as store:
         said = store.query("SELECT text FROM contents WHERE page_id = 7")["text"][0].as_py()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from hypothesis import given, settings
@@ -12,8 +14,10 @@ from hypothesis import strategies as st
 from recrawl.allocate import freshness_rates
 from recrawl.allocate.whole import spread, staleness, whole_visits
 from recrawl.content import terms
+from recrawl.content.curves import curves, rank_of, score_at
 from recrawl.content.fingerprints import words
-from recrawl.search.curves import curves, rank_of, score_at
+from recrawl.content.lexer import spaced
+from recrawl.search.copies import Copies
 from recrawl.search.gain import moves
 from recrawl.search.inspection import inspection
 from recrawl.search.matches import Matches
@@ -129,7 +133,7 @@ def test_curves_give_ranks_within_the_list_and_fall(scores):
 
 
 @SLOW
-@given(st.lists(st.text(max_size=60), max_size=6))
+@given(st.lists(st.text(max_size=60) | st.text("aZ09 -_@[`{/:éK東ｆ", max_size=60), max_size=6))
 def test_terms_are_the_words_counted(texts):
     texts = [text.replace("İ", "").replace("Σ", "") for text in texts]  # whose lower case is odd
     texts = ["".join(c for c in text if ord(c) < 0x10000) for text in texts]
@@ -137,8 +141,9 @@ def test_terms_are_the_words_counted(texts):
     counts = terms.counted(texts, vocabulary)
     for i, text in enumerate(texts):
         held = sorted(counts.count[counts.start[i] : counts.start[i + 1]].tolist())
-        assert held == sorted(Counter(words(text)).values())
-        assert counts.length[i] == len(words(text))
+        said = words(spaced(text))
+        assert held == sorted(Counter(said).values())
+        assert counts.length[i] == len(said)
 
 
 @SLOW
@@ -182,3 +187,31 @@ def test_visits_are_spread_evenly(visits, cycles):
     page = np.repeat(np.arange(len(counts)), counts)
     for p in np.unique(page):
         assert (np.diff(cycle[page == p]) >= 0).all()
+
+
+@SLOW
+@given(
+    st.lists(
+        st.dictionaries(st.integers(0, 5), st.lists(st.integers(1, 9), max_size=4)), max_size=12
+    )
+)
+def test_copies_hold_what_was_last_put(puts):
+    """Also once what is old was thrown out, and when taken up from disk in between."""
+    with TemporaryDirectory() as name:
+        folder, held, copies = Path(name), {}, Copies()
+        copies.grow(6)
+        for put in puts:
+            held |= put
+            start = np.concatenate([[0], np.cumsum([len(c) for c in put.values()], dtype=np.int64)])
+            term = np.array([i for c in put.values() for i in range(len(c))], np.int32)
+            count = np.array([n for c in put.values() for n in c], np.int32)
+            length = np.array([sum(c) for c in put.values()], np.int64)
+            copies.put(np.array([*put], np.int64), terms.Counts(start, term, count, length))
+            kept = copies.save(folder)
+            copies.tidy(folder)
+            copies = Copies.load(folder, *kept.values())
+        assert copies.used <= 2 * copies.many.sum()
+        for page in range(6):
+            found = copies.take(np.array([page]))
+            assert found.count.tolist() == held.get(page, [])
+            assert found.length.tolist() == [sum(held.get(page, []))]

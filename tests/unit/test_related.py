@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recrawl.content.buckets import BUCKETS, document_counts, term_counts
 from recrawl.content.fingerprints import words
 from recrawl.errors import BadInput
 from recrawl.related.graph import in_links, pagerank, trustrank
 from recrawl.related.nearest import nearest
-from recrawl.related.terms import BUCKETS, document_counts, term_counts
 from recrawl.related.vectors import Vectors
 
 TOPICS = [

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pytest
 
 from recrawl.content import terms
+from recrawl.content.curves import curves
 from recrawl.content.queries import read_queries, read_workload, workload
+from recrawl.content.scoring import Collection, scoring
 from recrawl.errors import BadInput, UnknownPart
 from recrawl.history import Store
 from recrawl.registry import build
-from recrawl.search.curves import curves
 from recrawl.search.gain import _integral, _sum, moves
 from recrawl.search.index import SearchIndex
 from recrawl.search.inspection import fitted, inspection
 from recrawl.search.matches import Matches, matches
 from recrawl.search.quality import gains, quality, usefulness, visibility
-from recrawl.search.scoring import Collection, scoring
 from recrawl.search.static import inlinks, pagerank
 from recrawl.search.workload import above_knee, relevance
 
@@ -101,13 +101,15 @@ def test_quality_of_the_papers_table_1():
 
 
 def test_tfidf_by_hand():
-    found = found_in(["a cat and a cat", "dog", "cat dog dog"], ["cat", "dog cat"])
+    texts = ["a cat and a cat", "dog", "cat dog dog"]
+    found = found_in(texts, ["cat"])
     idf = 1 + np.log(3 / 3)
-    assert dict(zip(found.document[:2].tolist(), found.score[:2], strict=True)) == pytest.approx(
+    assert dict(zip(found.document.tolist(), found.score, strict=True)) == pytest.approx(
         {0: np.sqrt(2) * idf**2 / np.sqrt(5), 2: idf**2 / np.sqrt(3)}
     )
-    assert found.document[2:].tolist() == [2]  # only this page holds both
-    assert found.score[2] == pytest.approx((1 + np.sqrt(2)) / np.sqrt(3))
+    both = found_in(texts, ["dog cat"])
+    assert both.document.tolist() == [2]  # only this page holds both
+    assert both.score[0] == pytest.approx((1 + np.sqrt(2)) / np.sqrt(3))
 
 
 def test_a_term_in_every_page_still_has_a_score():
@@ -261,6 +263,15 @@ def test_bm25_is_that_of_the_index(tmp_path):
         assert shown[page] == pytest.approx(score, rel=1e-4)
 
 
+def test_letters_written_without_spaces_are_found(tmp_path):
+    with Store.open(tmp_path / "s", create=True) as store:
+        store.append(visits(["x 東京の天気", "x 京都"], 1_700_000_000))
+        index = SearchIndex(store)
+        index.update()
+        assert [r.page for r in index.search("東京")] == [0]
+        assert {r.page for r in index.search("京")} == {0, 1}
+
+
 def test_the_index_follows_the_store(tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(["cat one", "dog two"], 1_700_000_000))
@@ -284,6 +295,37 @@ def test_the_index_follows_the_store(tmp_path):
         assert len(other) == 0
         assert again.update(other).indexed == []
         assert (other.visible > 0).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: (folder / "measured.npz").write_bytes(b"no archive"),
+        lambda folder: (folder / "measured.npz").write_bytes(
+            (folder / "measured.npz").read_bytes()[:-40]
+        ),
+        lambda folder: next(folder.glob("terms-*.bin")).write_bytes(b"1234"),
+        lambda folder: next(folder.glob("terms-*.bin")).unlink(),
+    ],
+    ids=["nonsense", "cut", "terms cut", "terms gone"],
+)
+def test_damaged_gains_are_said_and_measured_anew(tmp_path, caplog, damage):
+    asked = workload(["cat", "dog"], np.ones(2))
+    with Store.open(tmp_path / "s", create=True) as store:
+        store.append(visits(["cat one", "dog two"], 1_700_000_000))
+        index = SearchIndex(store)
+        index.update(index.watched(asked))
+        assert len(index.watched(asked)) == 2
+        damage(index.folder)
+        again = index.watched(asked)
+        assert "measured anew" in caplog.text
+        assert len(again) == 0
+        assert index.update(again).indexed == []
+        assert (again.visible > 0).all()
+        caplog.clear()
+        kept = index.watched(asked)
+        assert not caplog.text
+        assert kept.visible.tolist() == again.visible.tolist()
 
 
 @pytest.mark.parametrize("query", ["", "  ", "the of and", "?!"])
@@ -319,3 +361,30 @@ def test_relevance_sees_queries_begin_and_cease_to_match(tmp_path):
         pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
     )
     assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]
+
+
+def test_relevance_sees_pages_move_into_and_out_of_the_first_places(tmp_path):
+    file = written(tmp_path, "q.tsv", "cat\t1\n")
+    # Page i says cat once in i + 1 words: the shorter, the higher.
+    texts = [" ".join(["cat", *["other"] * i]) for i in range(30)]
+    with Store.open(tmp_path / "s", create=True) as store:
+        store.append(visits(texts, 1_700_000_000))
+        index = SearchIndex(store)
+        index.update(index.watched(read_workload(file)))
+    measured = index.folder / "measured.npz"
+    judge = build("detector", f"relevance:queries={file},top=10,measured={measured}")
+    pairs = [
+        (texts[25], texts[3], True),  # into
+        (texts[2], texts[20], True),  # out of
+        (texts[1], texts[4], False),  # within
+        (texts[15], texts[28], False),
+        (texts[15], "other", True),  # ceases to match
+    ]
+    before, after = (
+        pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
+    )
+    assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]
+    all_in = build("detector", f"relevance:top=30,measured={measured}")  # no more hold the word
+    assert all_in.changed(before, after).to_pylist() == [False] * 4 + [True]
+    with pytest.raises(BadInput, match="--objective search"):
+        build("detector", "relevance:top=3,measured=none.npz").changed(before, after)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support import write_trace
 
+from recrawl.cli.common import pursuing
 from recrawl.content.queries import read_workload
 from recrawl.errors import BadInput
 from recrawl.history import Store
@@ -118,6 +119,14 @@ def test_plans_of_a_store_measure_while_they_index(trace, queries, tmp_path):
             made = plan(store, 1, now=now + DAY / 2, policy=f"user-centric:queries={queries}")
         assert made.urls() == ["https://a.example/0"]
         assert (tmp_path / "s" / "index" / "measured.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["a, b.tsv", "q.json"])
+def test_a_file_of_queries_may_have_any_name(tmp_path, name):
+    (tmp_path / name).write_text('{"query": "cat"}\n' if "json" in name else "cat\t1\n")
+    written = pursuing("search", tmp_path / name)
+    policy = build("policy", f"{written},scoring=bm25")
+    assert (policy.queries, policy.scoring) == (str(tmp_path / name), "bm25")
 
 
 def test_missing_queries_are_said(tmp_path, trace):

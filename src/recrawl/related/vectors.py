@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from recrawl.content.buckets import BUCKETS, document_counts, term_counts
 from recrawl.errors import BadInput
-from recrawl.related.terms import BUCKETS, document_counts, term_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
+from recrawl.content.curves import LENGTH, NONE, PIECES, log_rank, log_score, rank_of, score_at
 from recrawl.errors import BadInput
-from recrawl.search.curves import LENGTH, NONE, PIECES, rank_of, score_at
 from recrawl.search.inspection import EXPONENT, scale
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ FORMS: Final = ("delta", "power")
 EXACT = 30  #: ranks that are summed one by one
 #: Part of a score whose change does not matter: gains grow with its square. Most terms of a copy
 #: change by as little, because its length does.
-SMALL = 0.03
+SMALL = 0.1
 
 
 def measured(
@@ -71,23 +71,23 @@ def moves(
 def _measure(  # type: ignore[no-untyped-def]
     old_start, old_term, old_score, new_start, new_term, new_score, asked, curves, a, c, power, gain
 ):
-    """Walk both copies of each page term by term, as the postings of an index are changed."""
+    """Go through the terms of the new copy of each page, then through those that it lost."""
+    held = np.zeros(len(asked))  # the score of each term in the copy at hand
     for page in range(len(gain)):
-        i, j = old_start[page], new_start[page]
-        i_end, j_end = old_start[page + 1], new_start[page + 1]
-        while i < i_end or j < j_end:
-            left = old_term[i] if i < i_end else np.int32(2**31 - 1)
-            right = new_term[j] if j < j_end else np.int32(2**31 - 1)
-            term = min(left, right)
-            before = after = 0.0
-            if left == term:
-                before = old_score[i]
-                i += 1
-            if right == term:
-                after = new_score[j]
-                j += 1
-            if abs(after - before) > SMALL * before and asked[term] > 0.0:
-                gain[page] += asked[term] * _move(before, after, curves[term], a, c, power)
+        old, total = range(old_start[page], old_start[page + 1]), 0.0
+        for i in old:
+            held[old_term[i]] = old_score[i]
+        for i in range(new_start[page], new_start[page + 1]):
+            term, after = new_term[i], new_score[i]
+            before, held[term] = held[term], 0.0
+            if abs(after - before) > SMALL * before:
+                total += asked[term] * _move(before, after, curves[term], a, c, power)
+        for i in old:
+            term = old_term[i]
+            if held[term] > 0.0:
+                total += asked[term] * _move(held[term], 0.0, curves[term], a, c, power)
+                held[term] = 0.0
+        gain[page] = total
 
 
 @njit(cache=True, nogil=True)
@@ -109,31 +109,48 @@ def _continuous(before, after, curve, a):  # type: ignore[no-untyped-def]
     """Of a page that goes from rank r₁ to r₂: ∫ (−I′(r))·(s₂ − S(r)) dr from r₂ to r₁.
 
     It is what the page gains and the pages between lose, or the reverse where it drops. Never
-    negative: on either way the pages between are scored between s₂ and s₁.
+    negative: on either way the pages between are scored between s₂ and s₁. In logarithms of ranks,
+    where the curve and I are straight.
     """
-    end = np.exp(curve[LENGTH])
-    then = rank_of(before, curve) if before > 0.0 else end + 1.0
-    now = rank_of(after, curve) if after > 0.0 else end
-    low, high = min(then, now), max(then, now)
-    others = _passed(low, min(high, end), curve, a)
-    if high > end:
-        others += (_look(end, a) - _look(high, a)) * score_at(end, curve)
-    looks = _look(low, a) - _look(high, a)
-    gain = looks * after - others if now < then else others - looks * after
-    return max(gain, 0.0) + (_look(high, a) * after if before <= 0.0 else 0.0)
+    end = np.float64(curve[LENGTH])
+    then = log_rank(np.log(before), curve) if before > 0.0 else np.log(np.exp(end) + 1.0)
+    now = log_rank(np.log(after), curve) if after > 0.0 else end
+    up = now < then
+    low, high = (now, then) if up else (then, now)
+    first, last = np.exp(-a * low), np.exp(-a * high)
+    looks = first - last
+    others = 0.0
+    if high > end:  # it was in no place: the last page moves
+        others = (np.exp(-a * end) - last) * np.exp(curve[PIECES])
+        high, last = end, np.exp(-a * end)
+    top = first * _score(after if up else before, low, curve)
+    bottom = last * _score(before if up else after, high, curve)
+    others += _passed(low, top, high, bottom, curve, a)
+    gain = looks * after - others if up else others - looks * after
+    return max(gain, 0.0) + (np.exp(-a * then) * after if before <= 0.0 else 0.0)
 
 
 @njit(cache=True, nogil=True)
-def _passed(first, last, curve, a):  # type: ignore[no-untyped-def]
-    """∫ (−I′(r))·S(r) dr, piece by piece; S falls as A·r^(−b) in each."""
-    total, length = 0.0, curve[LENGTH] / PIECES
+def _score(score, at, curve):  # type: ignore[no-untyped-def]
+    """The score of the curve where this score has its rank: the same, but beyond the ends."""
+    return score if 0.0 < at < curve[LENGTH] else np.exp(log_score(at, curve))
+
+
+@njit(cache=True, nogil=True)
+def _passed(low, top, high, bottom, curve, a):  # type: ignore[no-untyped-def]
+    """∫ (−I′(r))·S(r) dr from log rank `low` to `high`, where I·S is `top` and `bottom`.
+
+    In a piece S falls as r^(−b), so that it is a / (a + b) × the fall of I·S.
+    """
+    total, length = 0.0, np.float64(curve[LENGTH]) / PIECES
     for piece in range(PIECES):
-        low = max(first, np.exp(length * piece))
-        high = min(last, np.exp(length * (piece + 1)))
-        if high > low:
-            b = (curve[piece] - curve[piece + 1]) / length
-            level = np.exp(curve[piece] + b * length * piece)
-            total += level * a / (a + b) * (low ** -(a + b) - high ** -(a + b))
+        knot = length * (piece + 1)
+        if low >= min(knot, high):
+            continue
+        below = bottom if knot >= high else np.exp(curve[piece + 1] - a * knot)
+        b = (curve[piece] - curve[piece + 1]) / length
+        total += a / (a + b) * (top - below)
+        low, top = knot, below
     return total
 
 

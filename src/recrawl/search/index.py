@@ -6,17 +6,20 @@ is seen and made good when it is next opened: pages whose copy is another are in
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 
 from recrawl.content.fingerprints import words
+from recrawl.content.lexer import spaced
 from recrawl.content.queries import STOP
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid
-from recrawl.search.watched import BLOCK, Watched
+from recrawl.search.watched import BLOCK, MEASURED, Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,8 +29,8 @@ if TYPE_CHECKING:
     from recrawl.history import Store
     from recrawl.model import IntArray, KeyArray
 
+_log = logging.getLogger(__name__)
 FOLDER = "index"
-MEASURED = "measured.npz"
 HEAP = 64_000_000  #: bytes of a writer
 BATCH = 20_000  #: pages of a commit
 
@@ -137,6 +140,7 @@ class SearchIndex:
         unseen = anew[:0]
         if watched is not None:
             unseen = copies["page"][watched.stale(copies["page"], copies["copy"])]
+            watched.forget(gone[gone < len(watched)])
         work = np.union1d(anew, unseen)
         if len(anew) or len(gone):
             with self._writing() as writer:
@@ -150,17 +154,23 @@ class SearchIndex:
         elif watched is not None:
             self._take_up(None, unseen, anew, watched)
         if watched is not None:
-            watched.forget(gone[gone < len(watched)])
             watched.visited(copies["page"], copies["at"] / 1e6)
             watched.settle()
-            watched.save(self.folder / MEASURED)
+            watched.save(self.folder)
         return Updated(anew.tolist(), gone.tolist())
 
     def watched(self, workload: Workload, **how: str) -> Watched:
         """What was measured so far with a workload; nothing yet with another."""
         found = Watched.of(workload, **how)
-        if found.load(self.folder / MEASURED):
-            found.settle()
+        try:
+            found.load(self.folder)
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            _log.warning(
+                "What refreshes gained so far cannot be read from %s: %s. It is measured anew.",
+                self.folder / MEASURED,
+                error,
+            )
+            found = Watched.of(workload, **how)
         return found
 
     @contextmanager
@@ -172,6 +182,7 @@ class SearchIndex:
                 f"The index {self.folder} is being written by another process: {error}. "
                 "Wait for it to end."
             ) from error
+        writer.garbage_collect_files()  # what a killed writer left would stand in the way
         yield writer
         writer.commit()
         writer.wait_merging_threads()
@@ -179,13 +190,13 @@ class SearchIndex:
     def _take_up(
         self, writer: Any, page: IntArray, anew: IntArray, watched: Watched | None
     ) -> None:
-        """Index those of the pages that are to be, and have all measured."""
+        """Index those of the pages that are to be, and have all measured meanwhile.
+
+        The writer has a thread of its own, which is busy for longer than it takes to measure.
+        """
         for begin in range(0, len(page), BLOCK):
             block = page[begin : begin + BLOCK]
             copies = self.store.query(_TEXTS, block.tolist())
-            if watched is not None:
-                texts = copies["text"].cast(pa.large_string()).combine_chunks()
-                watched.see(block, copies["copy"].to_numpy(), texts, copies["at"].to_numpy() / 1e6)
             rows = copies.filter(pa.array(np.isin(block, anew))).drop_columns("at").to_pydict()
             for number, copy, title, text in zip(*rows.values(), strict=True):
                 writer.delete_documents_by_term("page", number)
@@ -193,12 +204,17 @@ class SearchIndex:
                 document.add_integer("page", number)
                 document.add_unsigned("copy", copy)
                 document.add_text("title", title or "")
-                document.add_text("text", f"{title}\n{text}" if title else text)
+                document.add_text("text", spaced(f"{title}\n{text}" if title else text))
                 writer.add_document(document)
+            if watched is not None:
+                texts = copies["text"].cast(pa.large_string()).combine_chunks()
+                watched.see(block, copies["copy"].to_numpy(), texts, copies["at"].to_numpy() / 1e6)
+        if watched is not None:
+            watched.settle()
 
     def search(self, query: str, limit: int = 10) -> list[Result]:
         """The pages that hold all words of a query, best first by BM25; stop words do not count."""
-        asked = list(dict.fromkeys(words(query)))
+        asked = list(dict.fromkeys(words(spaced(query))))
         terms = [word for word in asked if word not in STOP.split()]
         if not terms:
             what = "only stop words" if asked else "no word"

@@ -8,13 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
 from scipy.optimize import minimize_scalar
 from scipy.special import zeta
 
+from recrawl.content.curves import LENGTH, NONE, log_rank
 from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from recrawl.content.queries import Workload
+    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray
 
 EXPONENT = 1.5
@@ -56,3 +61,37 @@ def fitted(clicked: FloatArray) -> float:
         lambda a: a * logs + np.log((ranks**-a).sum()), bounds=(LEAST, MOST), method="bounded"
     )
     return float(found.x)
+
+
+def looks(
+    counts: Counts,
+    score: FloatArray,
+    asked: FloatArray,
+    curve: NDArray[np.float32],
+    exponent: float,
+) -> tuple[FloatArray, FloatArray]:
+    """How often each text is looked at, by the ranks that curves give it; and × its scores."""
+    with np.errstate(divide="ignore"):  # of 0, which has no rank
+        log = np.log(score.astype(np.float32))
+    _log_ranks(counts.term, log, curve)
+    looked, visible = np.zeros((2, len(counts.length)))
+    look = np.exp(log * np.float32(-exponent))
+    _sum(counts.start, counts.term, look, score, asked * scale(exponent), looked, visible)
+    return looked, visible
+
+
+@njit(cache=True, nogil=True)
+def _log_ranks(term, log, curves):  # type: ignore[no-untyped-def]
+    for at in range(len(term)):
+        curve = curves[term[at]]
+        none = log[at] == -np.inf or curve[LENGTH] == NONE
+        log[at] = np.inf if none else log_rank(log[at], curve)
+
+
+@njit(cache=True, nogil=True)
+def _sum(start, term, look, score, asked, looked, visible):  # type: ignore[no-untyped-def]
+    for text in range(len(looked)):
+        for at in range(start[text], start[text + 1]):
+            often = look[at] * asked[term[at]]
+            looked[text] += often
+            visible[text] += often * score[at]

@@ -6,19 +6,19 @@ Curves, document frequencies and visibility are made anew once enough copies hav
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
-from numba import njit
 
-from recrawl.content.terms import Counts, counted
+from recrawl.content.curves import curves
+from recrawl.content.scoring import Collection, scoring
+from recrawl.content.terms import counted
 from recrawl.model import DAY
-from recrawl.search.curves import LENGTH, NONE, curves, rank_of
+from recrawl.search.copies import Copies
 from recrawl.search.gain import measured
-from recrawl.search.inspection import EXPONENT, exponent_of, scale
-from recrawl.search.scoring import Collection, scoring
+from recrawl.search.inspection import EXPONENT, exponent_of, looks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,15 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.content.queries import Workload
+    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages
 
-REFRESH = 0.2  #: share of the copies that change before curves are made anew
+REFRESH = 1.0  #: copies that come, by those that curves are of, before these are made anew
+MEASURED = "measured.npz"
 BLOCK = 2_000  #: texts read at a time
-
-
-def _nothing() -> Counts:
-    empty = np.empty(0, np.int32)
-    return Counts(np.zeros(1, np.int64), empty, empty, np.empty(0, np.int64))
 
 
 @dataclass
@@ -47,7 +44,7 @@ class Watched:
     by: str = "tfidf"
     form: str = "power"
     exponent: float = EXPONENT
-    counts: Counts = field(default_factory=_nothing)
+    copies: Copies = field(default_factory=Copies)
     copy: KeyArray = field(default_factory=lambda: np.empty(0, np.uint64))  #: its key; 0 none
     seen: FloatArray = field(default_factory=lambda: np.empty(0))  #: when it was last visited
     gain: FloatArray = field(default_factory=lambda: np.empty(0))  #: of all its refreshes
@@ -84,9 +81,7 @@ class Watched:
         for name, value in COLUMNS.items():
             column = getattr(self, name)
             setattr(self, name, np.concatenate([column, np.full(more, value, column.dtype)]))
-        start = np.concatenate([self.counts.start, np.full(more, self.counts.start[-1])])
-        length = np.concatenate([self.counts.length, np.zeros(more, np.int64)])
-        self.counts = replace(self.counts, start=start, length=length)
+        self.copies.grow(pages)
 
     def stale(self, page: IntArray, copy: KeyArray) -> IntArray:
         """Rows of these pages whose copy we have not seen."""
@@ -102,17 +97,33 @@ class Watched:
             return
         self.grow(int(page.max()) + 1)
         new = counted(texts, self.vocabulary)
-        had = np.flatnonzero(self.copy[page] != 0)
-        if self.curves is not None and len(had):
-            who = page[had]
-            gain = self._measured(self.counts.take(who), new.take(had), who)
-            days = np.maximum((at[had] - self.seen[who]) / DAY, 1.0 / 86_400)
-            self.gain[who] += gain
-            self.daily[who] += gain / np.where(np.isnan(days), np.inf, days)
-            self.changes[who] += 1.0
+        had = self.copy[page] != 0
+        if self.curves is not None:
+            self._gained(page[had], at[had], new if had.all() else new.take(np.flatnonzero(had)))
+            self._look(page[~had], new.take(np.flatnonzero(~had)))
         self.copy[page] = copy
-        self._replace(page, new)
+        self.copies.put(page, new)
         self.since += len(page)
+
+    def _gained(self, page: IntArray, at: FloatArray, new: Counts) -> None:
+        assert self.curves is not None
+        old = self.copies.take(page)
+        before, after = ((counts, self._scores(counts, page)) for counts in (old, new))
+        gain = measured(
+            before, after, self.asked, self.curves, form=self.form, exponent=self.exponent
+        )
+        days = np.maximum((at - self.seen[page]) / DAY, 1.0 / 86_400)
+        self.gain[page] += gain
+        self.daily[page] += gain / np.where(np.isnan(days), np.inf, days)
+        self.changes[page] += 1.0
+
+    def _look(self, page: IntArray, counts: Counts) -> None:
+        """What copies contribute to answers, and how often they are looked at there."""
+        assert self.curves is not None
+        score = self._scores(counts, page)
+        self.looks[page], self.visible[page] = looks(
+            counts, score, self.asked, self.curves, self.exponent
+        )
 
     def visited(self, page: IntArray, at: FloatArray) -> None:
         """Note when pages were last visited, whatever that showed."""
@@ -132,29 +143,20 @@ class Watched:
     def forget(self, page: IntArray) -> None:
         """The copies of these pages are gone."""
         self.copy[page] = 0
-        self._replace(page, counted([""] * len(page), self.vocabulary))
+        self.copies.put(page, counted([""] * len(page), self.vocabulary))
 
     def settle(self) -> None:
         """Make curves and visibility anew if enough has changed."""
-        if self.curves is None or self.since > REFRESH * len(self):
-            held = np.flatnonzero(self.copy)
-            self.among = Collection.of(self.counts.take(held), len(self.vocabulary))
-            score = self._scores(self.counts, np.arange(len(self)))
-            self.curves = curves(self.counts.term, score, len(self.vocabulary))
+        held = np.flatnonzero(self.copy)
+        made_of = self.among.documents if self.among is not None else 0
+        if len(held) and (not made_of or self.since > REFRESH * made_of):
+            counts = self.copies.take(held)
+            self.among = Collection.of(counts, len(self.vocabulary))
+            score = self._scores(counts, held)
+            self.curves = curves(counts.term, score, len(self.vocabulary))
             self.since = 0
-            self.visible, self.looks = np.zeros((2, len(self)))
-            _visible(
-                self.counts.start, self.counts.term, score, self.asked, self.curves,
-                self.exponent, scale(self.exponent), self.visible, self.looks,
-            )  # fmt: skip
-
-    def _measured(self, old: Counts, new: Counts, page: IntArray) -> FloatArray:
-        assert self.curves is not None
-        scored = ((counts, self._scores(counts, page)) for counts in (old, new))
-        before, after = scored
-        return measured(
-            before, after, self.asked, self.curves, form=self.form, exponent=self.exponent
-        )
+            self.looks[:] = self.visible[:] = 0.0
+            self._look(held, counts)
 
     def _scores(self, counts: Counts, page: IntArray) -> FloatArray:
         if self.weight is not None:
@@ -164,61 +166,42 @@ class Watched:
         assert self.among is not None
         return scoring(self.by)(counts, self.among)
 
-    def _replace(self, page: IntArray, new: Counts) -> None:
-        """The rows of these pages become those of `new`."""
-        both = Counts(
-            np.concatenate([self.counts.start, self.counts.start[-1] + new.start[1:]]),
-            np.concatenate([self.counts.term, new.term]),
-            np.concatenate([self.counts.count, new.count]),
-            np.concatenate([self.counts.length, new.length]),
-        )
-        source = np.arange(len(self))
-        source[page] = len(self) + np.arange(len(page))
-        self.counts = both.take(source)
-
-    def save(self, file: Path) -> None:
+    def save(self, folder: Path) -> None:
         """Keep all of it, whole or not at all."""
-        unfinished = file.with_suffix(".part.npz")
         columns: dict[str, Any] = {name: getattr(self, name) for name in COLUMNS}
-        columns |= vars(self.counts)
+        columns |= self.copies.save(folder)
         if self.among is not None:
             columns |= {
+                "by": self.by,
+                "vocabulary": self.vocabulary,
                 "curves": self.curves,
                 "since": self.since,
                 "holding": self.among.holding,
                 "among": (self.among.documents, self.among.length),
             }
+        unfinished = folder / f"unfinished-{MEASURED}"
         np.savez(unfinished, mark=self.mark, **columns)
-        unfinished.replace(file)
+        unfinished.replace(folder / MEASURED)
+        self.copies.tidy(folder)
 
-    def load(self, file: Path) -> bool:
+    def load(self, folder: Path) -> None:
         """Take up what was kept, if it was of the same workload."""
+        file = folder / MEASURED
         if not file.is_file():
-            return False
-        with np.load(file) as kept:
+            return
+        with file.open("rb") as opened, np.load(opened) as kept:
             if str(kept["mark"]) != self.mark:
-                return False
-            self.counts = Counts(kept["start"], kept["term"], kept["count"], kept["length"])
+                return
+            places = (kept[name] for name in ("begin", "many", "length", "where"))
+            self.copies = Copies.load(folder, *places)
             for name in COLUMNS:
                 setattr(self, name, kept[name])
             if "curves" in kept:
                 self.curves, self.since = kept["curves"], int(kept["since"])
                 total, length = kept["among"]
                 self.among = Collection(int(total), kept["holding"], float(length))
-        return True
 
 
 #: What is kept of each page, and what it is of one without a copy.
 COLUMNS = dict.fromkeys(("copy", "gain", "changes", "daily", "visible", "looks"), 0.0)
 COLUMNS |= {"seen": np.nan}
-
-
-@njit(cache=True, nogil=True)
-def _visible(start, term, score, asked, curves, a, c, visible, looks):  # type: ignore[no-untyped-def]
-    for page in range(len(visible)):
-        for at in range(start[page], start[page + 1]):
-            t = term[at]
-            if score[at] > 0.0 and curves[t, LENGTH] != NONE:
-                look = asked[t] * c * rank_of(score[at], curves[t]) ** -a
-                looks[page] += look
-                visible[page] += look * score[at]

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
+from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 from numba import njit
+from scipy.sparse import csr_matrix
 
+from recrawl.content.curves import least
 from recrawl.content.queries import Workload, read_workload
+from recrawl.content.scoring import Collection, scoring
 from recrawl.content.terms import counted
+from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
-    from recrawl.model import BoolArray
+    from collections.abc import Callable
+
+    from recrawl.content.terms import Counts
+    from recrawl.model import BoolArray, FloatArray, KeyArray
 
 
 @dataclass(kw_only=True)
@@ -21,24 +30,31 @@ class Relevance:
     """Changed when the page begins or ceases to match a query (Radinsky & Bennett 2013, §3.1).
 
     `queries` is a file of them; a page matches one if it holds all its words. Without queries
-    nothing is searched for, and nothing changes.
+    nothing is searched for, and nothing changes. With `top` it is also a change that the page moves
+    into or out of so many first places for a word; `measured` is the file that tells what these
+    ask, `index/measured.npz` of a store once it was planned for `--objective search`.
     """
 
     name: ClassVar[str] = "relevance"
     needs: ClassVar[tuple[str, ...]] = ("text",)
 
     queries: str = ""
+    top: int = 0
+    measured: str = ""
     workload_: ClassVar[Workload | None] = None
+    standard_: ClassVar[Standard | None] = None
 
     def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray:
         old, new = (table["text"].combine_chunks() for table in (before, after))
         unknown = np.asarray(old.is_null()) | np.asarray(new.is_null())
         differs = np.zeros(len(unknown), np.bool_)
         if self.queries:
-            differs = self._differs(old, new)
+            differs |= self._matches_others(old, new)
+        if self.top:
+            differs |= self._moves(old, new)
         return pa.array(differs, pa.bool_(), mask=unknown)
 
-    def _differs(self, old: pa.Array, new: pa.Array) -> BoolArray:
+    def _matches_others(self, old: pa.Array, new: pa.Array) -> BoolArray:
         if self.workload_ is None:
             self.workload_ = read_workload(self.queries)  # type: ignore[misc]  # of this one
         asked = self.workload_
@@ -53,6 +69,44 @@ class Relevance:
             holding, found,
         )  # fmt: skip
         return found
+
+    def _moves(self, old: pa.Array, new: pa.Array) -> BoolArray:
+        if self.standard_ is None:
+            self.standard_ = Standard.read(self.measured, self.top)  # type: ignore[misc]
+        standard = self.standard_
+        assert standard is not None
+        before, after = (standard.first(texts) for texts in (old, new))
+        return np.asarray((before != after).getnnz(axis=1) > 0)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What the first places of the answers to words ask."""
+
+    vocabulary: KeyArray
+    among: Collection
+    score: Callable[[Counts, Collection], FloatArray]
+    least: FloatArray  #: score of each word
+
+    @staticmethod
+    def read(file: str, top: int) -> Standard:
+        try:
+            with Path(file).open("rb") as opened, np.load(opened) as kept:
+                documents, length = kept["among"]
+                among = Collection(int(documents), kept["holding"], float(length))
+                score, needed = scoring(str(kept["by"])), least(kept["curves"], top)
+                return Standard(kept["vocabulary"], among, score, needed)
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+            raise BadInput(
+                "relevance: top needs measured=STORE/index/measured.npz, which `recrawl plan STORE "
+                f"--objective search --queries FILE` writes. Got {file!r}: {error}."
+            ) from error
+
+    def first(self, texts: pa.Array) -> csr_matrix:
+        """For which words each text is in a first place."""
+        counts = counted(texts, self.vocabulary)
+        high = self.score(counts, self.among) >= self.least[counts.term]
+        return csr_matrix((high, counts.term, counts.start), (len(texts), len(self.vocabulary)))
 
 
 @njit(cache=True)

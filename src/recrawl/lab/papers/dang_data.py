@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from recrawl import units
+from recrawl.content.buckets import richness
 from recrawl.errors import BadInput
 from recrawl.features.crawls import Crawl, Interval, Look
 from recrawl.lab.replay import cycle_times
@@ -19,7 +20,6 @@ from recrawl.model import DAY
 from recrawl.rates.past import owners
 from recrawl.related.graph import pagerank
 from recrawl.related.nearest import nearest
-from recrawl.related.terms import richness
 from recrawl.related.vectors import Vectors
 
 if TYPE_CHECKING:

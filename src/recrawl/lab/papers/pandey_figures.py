@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recrawl.lab.papers.pandey import Ran
     from recrawl.lab.papers.pandey_past import Past
 
+DOTS = 500  #: at most; more say the same
 FLOOR = 1e-9  #: of the largest gain: where pages without any are drawn
 
 
@@ -35,7 +36,8 @@ def figures(name: str, past: Past, runs: list[Ran], folder: Path) -> list[Path]:
 
 def forecast(name: str, past: Past) -> str:
     """Gain a cycle in either half, a dot a page; those with none in a half lie on the edge."""
-    first, second = np.array([pair[1:] for pair in halves(past)]).reshape(-1, 2).T
+    each = np.array([pair[1:] for pair in halves(past)]).reshape(-1, 2)
+    first, second = each[:: -(-len(each) // DOTS) or 1].T
     least = FLOOR * max(float(np.max(np.abs([first, second]), initial=0.0)), 1e-300)
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()

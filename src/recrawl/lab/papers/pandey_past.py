@@ -11,16 +11,16 @@ import pyarrow as pa
 import xxhash
 
 from recrawl.content import terms
+from recrawl.content.curves import curves
 from recrawl.content.fingerprints import shingle_distance, shingles, words
 from recrawl.content.queries import STOP, workload
+from recrawl.content.scoring import Collection, scoring
 from recrawl.errors import BadInput
 from recrawl.lab.replay import cycle_times
-from recrawl.search.curves import curves
 from recrawl.search.gain import measured
 from recrawl.search.inspection import exponent_of, inspection
 from recrawl.search.matches import Matches, matches
 from recrawl.search.quality import gains, usefulness
-from recrawl.search.scoring import Collection, scoring
 from recrawl.search.static import WEIGHTS, inlinks
 from recrawl.search.workload import above_knee, relevance
 

@@ -25,23 +25,23 @@ STEP = 1e-6  #: by which a score lies at least below that of the knot before it,
 
 def curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]:
     """A row a term, from the score of every page that holds it, in any order."""
-    kept = score > 0
-    begin = np.concatenate([[0], np.cumsum(np.bincount(term[kept], minlength=terms))])
+    if (score <= 0).any():
+        term, score = term[score > 0], score[score > 0]
+    begin = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=terms))])
+    # Positive floats are in the order of their bits. Numbers are sorted much faster than pairs.
+    key = ~score.astype(np.float32).view(np.uint32) | (term.astype(np.uint64) << np.uint64(32))
+    key.sort()
+    logs = np.log((~key.astype(np.uint32)).view(np.float32))
     knots = np.zeros((terms, LENGTH + 1), np.float32)
-    _fit(begin, _by_term(term[kept], score[kept], begin), knots)
+    _fit(begin, logs, knots)
     return knots
 
 
-@njit(cache=True, nogil=True)
-def _by_term(term, score, begin):  # type: ignore[no-untyped-def]
-    """The logarithms of the scores, term by term, the highest first."""
-    logs, room = np.empty(len(score)), begin[:-1].copy()
-    for at in range(len(score)):
-        logs[room[term[at]]] = -score[at]
-        room[term[at]] += 1
-    for t in range(len(room)):
-        logs[begin[t] : begin[t + 1]].sort()
-    return np.log(-logs)
+def least(curves: NDArray[np.float32], top: int) -> FloatArray:
+    """The score that the first `top` pages have at least, term by term; 0 if fewer hold it."""
+    knots = curves[:, LENGTH]
+    score = np.array([np.exp(log_score(np.log(top), curve)) for curve in curves])
+    return np.where(knots > np.log(top), score, 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -69,25 +69,36 @@ def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def rank_of(score: float, curve: NDArray[np.float32]) -> float:
     """The rank of a score > 0 among the pages that hold the term; from 1 to L."""
-    log, end = np.log(score), curve[LENGTH]
-    if log >= curve[0]:
-        return 1.0
-    for piece in range(PIECES):
-        if log >= curve[piece + 1]:
-            part = (curve[piece] - log) / (curve[piece] - curve[piece + 1])
-            return float(np.exp(end * (piece + part) / PIECES))
-    return float(np.exp(end))
+    return float(np.exp(log_rank(np.log(score), curve)))
 
 
 @njit(cache=True, nogil=True)
 def score_at(rank: float, curve: NDArray[np.float32]) -> float:
     """The score at a rank, the inverse; beyond the ends that of the ends."""
-    end = curve[LENGTH]
-    at = np.log(max(rank, 1.0))
-    if end <= 0.0 or at <= 0.0:
-        return float(np.exp(curve[0]))
+    return float(np.exp(log_score(np.log(max(rank, 1.0)), curve)))
+
+
+@njit(cache=True, nogil=True)
+def log_rank(log, curve):  # type: ignore[no-untyped-def]
+    """The logarithm of the rank of the score with this logarithm."""
+    end = np.float64(curve[LENGTH])
+    if log >= curve[0]:
+        return 0.0
+    for piece in range(PIECES):
+        if log >= curve[piece + 1]:
+            part = (curve[piece] - log) / (curve[piece] - curve[piece + 1])
+            return end * (piece + part) / PIECES
+    return end
+
+
+@njit(cache=True, nogil=True)
+def log_score(at, curve):  # type: ignore[no-untyped-def]
+    """The logarithm of the score at the logarithm of a rank."""
+    end = np.float64(curve[LENGTH])
+    if at <= 0.0:
+        return np.float64(curve[0])
     if at >= end:
-        return float(np.exp(curve[PIECES]))
+        return np.float64(curve[PIECES])
     piece = min(int(at * PIECES / end), PIECES - 1)
     part = at * PIECES / end - piece
-    return float(np.exp(curve[piece] + (curve[piece + 1] - curve[piece]) * part))
+    return curve[piece] + (curve[piece + 1] - curve[piece]) * part

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numba import njit
 
 from recrawl.registry import unknown
 
@@ -41,17 +42,34 @@ class Collection:
 def tfidf(counts: Counts, among: Collection) -> FloatArray:
     """√tf · idf² / √length, idf = 1 + ln(N / (df + 1)): Lucene's, without what is one a query."""
     idf = 1.0 + np.log(among.documents / (among.holding + 1.0))
-    root = np.sqrt(np.repeat(counts.length, np.diff(counts.start)))
-    return np.asarray(np.sqrt(counts.count) * idf[counts.term] ** 2 / root)
+    found = np.empty(len(counts.term))
+    norm = 1.0 / np.sqrt(np.maximum(counts.length, 1))
+    _tfidf(counts.start, counts.term, counts.count, idf**2, norm, found)
+    return found
 
 
 def bm25(counts: Counts, among: Collection) -> FloatArray:
     """Robertson's, as Tantivy has it, lengths not rounded."""
     df = among.holding
     idf = np.log1p((among.documents - np.minimum(df, among.documents) + 0.5) / (df + 0.5))
-    relative = np.repeat(counts.length, np.diff(counts.start)) / max(among.length, 1e-9)
-    tf = counts.count * (1.0 + K1) / (counts.count + K1 * (1.0 - B + B * relative))
-    return np.asarray(idf[counts.term] * tf)
+    norm = K1 * (1.0 - B + B * counts.length / max(among.length, 1e-9))
+    found = np.empty(len(counts.term))
+    _bm25(counts.start, counts.term, counts.count, idf * (1.0 + K1), norm, found)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _tfidf(start, term, count, value, norm, found):  # type: ignore[no-untyped-def]
+    for text in range(len(norm)):
+        for at in range(start[text], start[text + 1]):
+            found[at] = np.sqrt(count[at]) * value[term[at]] * norm[text]
+
+
+@njit(cache=True, nogil=True)
+def _bm25(start, term, count, value, norm, found):  # type: ignore[no-untyped-def]
+    for text in range(len(norm)):
+        for at in range(start[text], start[text + 1]):
+            found[at] = value[term[at]] * count[at] / (count[at] + norm[text])
 
 
 SCORINGS: Final[dict[str, Callable[[Counts, Collection], FloatArray]]] = {
