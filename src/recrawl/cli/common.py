@@ -98,8 +98,8 @@ def pursuing(objective: str, queries: Path | None = None) -> str:
     wanted = weights(objective)  # complains of what is none
     if ("search" in wanted) != (queries is not None):
         raise BadInput(
-            "--objective search must be given with --queries FILE, what people search for, and "
-            f"no other objective with it. Got {objective!r} and {queries}."
+            "--objective search, alone or weighed with others, must be given with --queries FILE, "
+            f"what people search for, and nothing else may. Got {objective!r} and {queries}."
         )
     part = PART.get(next(iter(wanted))) if len(wanted) == 1 else None
     name = part or f"auto:objective={objective.replace(',', '+')}"
