@@ -160,14 +160,15 @@ class Experiment:
         rates = {"LCR-ET_LBLA": families.lbla_rate(kind), "LCR-ET": self.unpast()}
         said = {n: asked(told("number", f, rate, leaf["rate"]), f) for n, f in rates.items()}
         came = (count > 0).astype(np.float64)
-        for name, features in {"NL-ET_LBLA": narrow, "NL-ET": whole}.items():
+        for suffix, features in {"_LBLA": narrow, "": whole}.items():
             taught = told("class", features, came, leaf[str(history)])
-            said[name] = asked(taught, features)
-        said["PNL-ET"] = taught.predict_proba(self.columns(whole)[test])[:, 1]
-        said["NNL-NGB"] = counted("ngboost", whole)
-        said["NNL-LGB"] = counted("lightgbm", whole)
-        for name, features in {"NNL-ET_LBLA": narrow, "NNL-ET": whole}.items():
-            said[name] = asked(told("number", features, count, leaf["count"]), features)
+            said[f"NL-ET{suffix}"] = asked(taught, features)
+            said[f"PNL-ET{suffix}"] = taught.predict_proba(self.columns(features)[test])[:, 1]
+            said[f"NNL-NGB{suffix}"] = counted("ngboost", features)
+            said[f"NNL-LGB{suffix}"] = counted("lightgbm", features)
+            said[f"NNL-ET{suffix}"] = asked(
+                told("number", features, count, leaf["count"]), features
+            )
         if history:
             said["NNL-Av"] = self.columns([average(families.COUNTS[kind], history)])[test, 0]
         said["NNL-Pr"] = self.columns([lag(families.COUNTS[kind], 1)])[test, 0]
