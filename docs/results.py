@@ -32,12 +32,12 @@ Cell = dict[str, float]
 HEAD = f"""# Results
 
 Made by `make results` from the traces in `../shared/traces`: pages alive over the whole window, one
-cycle a day in one part, two cycles of warm-up, ties by seeded hash, means over {SEEDS} orders of
-ties. *Limit* is the most any schedule could reach for the change ratio, and for links what one gets
+cycle a day in one part, two cycles of warm-up, ties by seeded hash (orders of ties: {SEEDS}). *Limit* is the most any schedule could reach for the change ratio, and for links what one gets
 who takes each day the pages that have most new ones. Change ratio and freshness disagree, and so
 do links in all and links in time: look at both.
 """
-CHANGES = "Changes: the change ratio / freshness."
+CHANGES = """The change ratio / freshness / captured: how much of the way from oldest-first to the limit
+of the change ratio, in %."""
 LINKS = """New links, in % of the limit: all / at most 50 of a visit / found within seven days of
 their coming, of all that came. One list that grows by a thousand links can be an eighth of all a
 trace has, so that the first of the three hangs on chance."""
@@ -75,11 +75,14 @@ def all_rows(path: Path) -> dict[tuple[str, str], Cell]:
     }
 
 
-def changes(cell: Cell) -> str:
-    return f"{cell['change_ratio']:.3f} / {cell['freshness']:.3f}"
+def changes(cell: Cell, oldest: Cell) -> str:
+    begin, limit = oldest["change_ratio"], oldest["limit change_ratio"]
+    captured = 100 * (cell["change_ratio"] - begin) / max(limit - begin, 1e-300)
+    return f"{cell['change_ratio']:.3f} / {cell['freshness']:.3f} / {captured:.0f}"
 
 
-def links(cell: Cell) -> str:
+def links(cell: Cell, oldest: Cell) -> str:
+    del oldest
     names = ("new_links_per_fetch", "new_links_capped_per_fetch")
     shares = [cell[name] / max(cell[f"limit {name}"], 1e-300) for name in names]
     return " / ".join(f"{100 * share:.1f}" for share in (*shares, cell["links_within_7d"]))
@@ -90,9 +93,9 @@ def table(found: dict[str, dict[tuple[str, str], Cell]], budget: str, shown: Any
     lines = [f"| | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]
     if shown is changes:
         limits = [rows[budget, "oldest"]["limit change_ratio"] for rows in found.values()]
-        lines.append(f"| *limit* | {' | '.join(f'{limit:.3f} / –' for limit in limits)} |")
+        lines.append(f"| *limit* | {' | '.join(f'{limit:.3f} / – / 100' for limit in limits)} |")
     for policy in CLASSIC + LEARNED:
-        cells = [shown(rows[budget, policy]) for rows in found.values()]
+        cells = [shown(rows[budget, policy], rows[budget, "oldest"]) for rows in found.values()]
         lines.append(f"| `{policy}` | {' | '.join(cells)} |")
     return [*lines, ""]
 
