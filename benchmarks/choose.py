@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PARTS = 8
-AUTO, HAZARD, BOOSTED = "policies.auto", "forecast.online.hazard", "forecast.online.boosted"
+ONLINE, HAZARD, BOOSTED = (f"forecast.online.{part}" for part in ("online", "hazard", "boosted"))
 #: By name of the variant, the constants that are otherwise: (module, name) -> value.
 NUMBERS: dict[str, dict[tuple[str, str], float]] = {
     "auto": {},
-    "optimism 0": {(AUTO, "OPTIMISM"): 0.0},
-    "optimism 2": {(AUTO, "OPTIMISM"): 2.0},
-    "optimism 8": {(AUTO, "OPTIMISM"): 8.0},
+    "optimism 0": {(ONLINE, "OPTIMISM"): 0.0},
+    "optimism 2": {(ONLINE, "OPTIMISM"): 2.0},
+    "optimism 8": {(ONLINE, "OPTIMISM"): 8.0},
     "ridge 20": {(HAZARD, "RIDGE"): 20.0},
     "ridge 120": {(HAZARD, "RIDGE"): 120.0},
     "shrink 20": {(BOOSTED, "SHRINK"): 20.0},

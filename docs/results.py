@@ -32,12 +32,13 @@ Cell = dict[str, float]
 HEAD = f"""# Results
 
 Made by `make results` from the traces in `../shared/traces`: pages alive over the whole window, one
-cycle a day in one part, two cycles of warm-up, ties by seeded hash (orders of ties: {SEEDS}). *Limit* is the most any schedule could reach for the change ratio, and for links what one gets
-who takes each day the pages that have most new ones. Change ratio and freshness disagree, and so
-do links in all and links in time: look at both.
+cycle a day in one part, two cycles of warm-up, ties by seeded hash (orders of ties: {SEEDS}).
+*Limit* is the most any schedule could reach for the change ratio, and for links what one gets who
+takes each day the pages that have most new ones. Change ratio and freshness disagree, and so do
+links in all and links in time: look at both.
 """
-CHANGES = """The change ratio / freshness / captured: how much of the way from oldest-first to the limit
-of the change ratio, in %."""
+CHANGES = """The change ratio / freshness / captured: how much of the way from oldest-first to the
+limit of the change ratio, in %."""
 LINKS = """New links, in % of the limit: all / at most 50 of a visit / found within seven days of
 their coming, of all that came. One list that grows by a thousand links can be an eighth of all a
 trace has, so that the first of the three hangs on chance."""

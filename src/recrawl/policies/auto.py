@@ -27,9 +27,6 @@ NEW, NEVER_SEEN, SEARCH = "new-links", "never-seen-links", "search"
 #: The policy that is the part of `auto` for an objective.
 PART = {NEW: "links", NEVER_SEEN: "links:never_seen=true", SEARCH: "user-centric"}
 OBJECTIVES = (BALANCED, *INDICES, *PART)
-#: How much more is expected of a page the less often it was seen to change. That leaves a little of
-#: the change ratio to pages of which little is known, and gains freshness by it.
-OPTIMISM = 4.0
 #: Changes due beyond which it is not known how fast a page really changes: visits show one of many.
 #: An index that leaves fast pages alone would leave such pages for ever.
 TELLING = 2.0
@@ -95,9 +92,9 @@ class Auto:
         part = self.parts_[name]
         if not isinstance(part, Online):
             return part.score(pages, now)
-        hits, days = part.hits(pages, now), pages.days_since_visit(now)
         if name == BALANCED:
-            return hits * (1.0 + OPTIMISM / np.sqrt(part.seen(pages) + 0.5))
+            return part.hoped(pages, now)
+        hits, days = part.hits(pages, now), pages.days_since_visit(now)
         known = hits if name == "change-ratio" else np.minimum(hits, TELLING)
         days = np.maximum(days, 1e-9)
         return INDICES[name](np.maximum(known, 1e-12) / days, days)

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from recrawl.protocols import History
 
 
-LEARNED = 2 / 3  #: weight of what was learned, beside the closed form
-
-
 class LinksMean(Unlearned):
     """New links a day so far × age (NNL-Av, Dang et al. 2021); 0 for a page that showed none."""
 
@@ -48,8 +45,8 @@ class LinksLast(Unlearned):
 class Links:
     """New links expected now: those due by a closed form, and those that visits taught to expect.
 
-    Their weighted geometric mean, for they seldom err together; the closed form alone before
-    anything was learned. `never_seen` counts only links that no page had held.
+    Their geometric mean, for they seldom err together; the closed form alone before anything was
+    learned. `never_seen` counts only links that no page had held.
     """
 
     name: ClassVar[str] = "links"
@@ -71,10 +68,8 @@ class Links:
         due = self.due_.expected(pages, past, now)
         if self.online_ is None:
             return due
-        links = self.online_.hits(pages, now) * self.online_.size(pages)
-        learned = visible(links, past)
-        both: FloatArray = due ** (1.0 - LEARNED) * learned**LEARNED
-        return both
+        learned = visible(self.online_.hoped(pages, now) * self.online_.size(pages), past)
+        return np.sqrt(due * learned)
 
     def reasons(self, pages: Pages, row: int) -> list[str]:
         """The three strongest, in words."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Pages, Time
     from recrawl.protocols import History
 
+#: How much more is hoped of a page the less often it was seen to be a hit. That leaves a little to
+#: pages of which little is known, and gains freshness by it.
+OPTIMISM = 4.0
 MOST = 1e3  #: times the rate promises, or a part of it: further nothing is believed
 
 
@@ -58,10 +61,12 @@ class Online:
         rate[known] = self.watch.rate[row[known]] * np.exp(self.log_ratio[row[known]])
         return rate * pages.days_since_visit(now)
 
-    def seen(self, pages: Pages) -> FloatArray:
-        """Hits that each page was seen to be."""
+    def hoped(self, pages: Pages, now: Time) -> FloatArray:
+        """The same, with some optimism where few hits were seen."""
         row = self.rows(pages)
-        return np.where(row >= 0, np.append(self.watch.own.count, 0.0)[row], pages.n_changes)
+        unknown = pages.n_changes if self.watch.event == "change" else 0.0
+        seen = np.where(row >= 0, np.append(self.watch.own.count, 0.0)[row], unknown)
+        return self.hits(pages, now) * (1.0 + OPTIMISM / np.sqrt(seen + 0.5))
 
     def size(self, pages: Pages) -> FloatArray:
         """What a hit shows: the geometric mean, drawn towards that of all pages."""
