@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -174,10 +173,8 @@ def section(run: Run) -> str:
         size = f"--pages {run.pages} --days 151 --seed {run.seed}"
         said += [f"`recrawl world {run.source} {size}`, then"]
     said += [f"`{command(run)}`:", ""]
-    begin = perf_counter()
     found = radinsky(trace, KEPT, run.protocol, progress=tell)
-    seconds = kept(f"{run.name}-seconds", lambda: f"{perf_counter() - begin:.0f}")
-    said += [tables(found), f"Tables took {seconds} s on two cores.", ""]
+    said += [tables(found), ""]
     if run.protocol.figures:
         fresh = crawled(trace, KEPT, progress=tell)
         said.append(fresh.table())
