@@ -24,7 +24,6 @@ class Shown:
     days: FloatArray  #: since the copy before
     new: FloatArray  #: links that it had not
     any: FloatArray  #: 1 if there were any
-    held: FloatArray  #: all its links; NaN where they were not counted
     links: FloatArray  #: by page: how many its last visit showed; MANY unknown
     pages: int
 
@@ -44,5 +43,4 @@ def shown(pages: Pages, *, never_seen: bool = False) -> Shown:
     known = np.isfinite(new)
     new = new[known]
     event = (new > 0).astype(np.float64)
-    at, days, held = (column[known] for column in (found.at, found.days, found.links))
-    return Shown(page[known], at, days, new, event, held, links, len(pages))
+    return Shown(page[known], found.at[known], found.days[known], new, event, links, len(pages))
