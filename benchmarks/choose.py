@@ -1,49 +1,61 @@
 """How were the few numbers of `auto` chosen, and what does each ingredient bring?
 
-    python -m benchmarks.choose FOLDER TRACE... [--only NAME,...] [--budgets 1%,2%,5%] [--seeds 3]
+    python -m benchmarks.choose [FOLDER]
 
-Replays every variant on every trace, prints what was tried and how often, and which variant one
-would choose leaving each trace out in turn: the choice may not hang on any one of them. Runs are
-kept in FOLDER and not made twice.
+Replays `auto` on the traces in ../shared/traces and on worlds, in eight parts a day, with other
+numbers and without each ingredient, and writes docs/choosing.md. Runs are kept in the folder
+`choosing` and not made twice: empty it after a change of the policy.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from contextlib import ExitStack
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import numpy as np
 
-from recrawl import units
+from recrawl import registry, units
 from recrawl.features import copy, own
 from recrawl.forecast.online import learner
 from recrawl.forecast.online.watch import AROUND, DAYS, NAMES
 from recrawl.lab.bounds import clairvoyant
-from recrawl.lab.delays import links_found
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
-from recrawl.lab.trace import trace_name
 from recrawl.lab.traces import open_trace
+from recrawl.lab.worlds import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
-PARTS = 8
-ONLINE, HAZARD, BOOSTED = (f"forecast.online.{part}" for part in ("online", "hazard", "boosted"))
-#: By name of the variant, the constants that are otherwise: (module, name) -> value.
-NUMBERS: dict[str, dict[tuple[str, str], float]] = {
-    "auto": {},
-    "optimism 0": {(ONLINE, "OPTIMISM"): 0.0},
-    "optimism 2": {(ONLINE, "OPTIMISM"): 2.0},
-    "optimism 8": {(ONLINE, "OPTIMISM"): 8.0},
-    "ridge 20": {(HAZARD, "RIDGE"): 20.0},
-    "ridge 120": {(HAZARD, "RIDGE"): 120.0},
-    "shrink 20": {(BOOSTED, "SHRINK"): 20.0},
+TRACES = Path("../shared/traces")
+PAGE = Path("docs/choosing.md")
+PARTS, SEEDS, BUDGETS, BUDGET = 8, 3, ("1%", "2%", "5%"), "2%"
+WORLDS = ("poisson", "releases", "bursty", "leaders", "flapping")
+WORLD = {"pages": 400, "days": 90, "seed": 5}
+SLACK = 0.002  #: of freshness that may be lost to oldest-first and to `poisson`
+AUTO, HAZARD, BOOSTED, ONLINE = (
+    "policies.auto",
+    "forecast.online.hazard",
+    "forecast.online.boosted",
+    "forecast.online.online",
+)
+#: By name of the variant, the constant that is otherwise: module, name, value.
+NUMBERS: dict[str, tuple[str, str, float]] = {
+    "fresh 0": (AUTO, "FRESH", 0.0),
+    "fresh 0.1": (AUTO, "FRESH", 0.1),
+    "fresh 0.4": (AUTO, "FRESH", 0.4),
+    "optimism 0": (ONLINE, "OPTIMISM", 0.0),
+    "optimism 2": (ONLINE, "OPTIMISM", 2.0),
+    "optimism 8": (ONLINE, "OPTIMISM", 8.0),
+    "ridge 20": (HAZARD, "RIDGE", 20.0),
+    "ridge 120": (HAZARD, "RIDGE", 120.0),
+    "shrink 20": (BOOSTED, "SHRINK", 20.0),
 }
 #: By name of the variant, the columns that are left out.
 LEFT_OUT: dict[str, Sequence[str]] = {
@@ -52,19 +64,54 @@ LEFT_OUT: dict[str, Sequence[str]] = {
     "without pattern": DAYS[4:],
     "without like pages": [name for name in AROUND if name.startswith("like")],
     "without linked pages": [name for name in AROUND if name.startswith("linked")],
-    "without neighbours": AROUND,
     "without the copy": copy.NAMES,
     "without any column": NAMES,
 }
 MODELS = ("linear alone", "trees alone")
+IN_ONE = "in one part"
 CLASSIC = ("oldest", "poisson")
-TRIED = [*CLASSIC, *NUMBERS, *LEFT_OUT, *MODELS, "in one part"]
+CHOICES = ["auto", *NUMBERS]
+TRIED = [*CLASSIC, *CHOICES, *LEFT_OUT, *MODELS, IN_ONE]
+
+HEAD = f"""# How `auto` was chosen
+
+Made by `python -m benchmarks.choose` from the traces in `../shared/traces`: {PARTS} parts a day, two
+cycles of warm-up, ties by seeded hash. *Captured* is the way from oldest-first to the clairvoyant limit of
+the change ratio, in %. Cells: captured / change ratio / freshness. The last two columns are
+the least that any trace is fresher than with oldest-first, and than with `poisson`.
+"""
+MAIN = f"""## Against oldest-first and `poisson`
+
+Means over {SEEDS} orders of ties.
+"""
+OTHERS = f"""## With other numbers
+
+{BUDGET} a day, one order of ties; differences below three points are noise, and `hubs`, with one fetch a
+day, swings by ten and more. `auto` has fresh 0.25, optimism 4, ridge 50, shrink 5.
+"""
+WITHOUT = """## Without each ingredient
+
+The same with columns that say nothing, with one of the two models, and in one part a day.
+"""
+LEFT = f"""## Leaving each trace out in turn
+
+The variant that captures most on the other traces, of those above that lose no more than {SLACK} of freshness
+there to oldest-first and to `poisson`; and what it does on the trace left out.
+"""
+MADE = f"""## Worlds
+
+{WORLD["pages"]} pages, {WORLD["days"]} days, {BUDGET} a day, means over {SEEDS} orders of ties: change ratio / freshness.
+Where pages are independent (`poisson`) there is nothing to learn from others.
+"""
+Cell = dict[str, float]
+Cells = dict[tuple[str, str, str], Cell]
 
 
 def altered(variant: str) -> ExitStack:
     """`auto` as that variant, while the stack is open."""
     stack = ExitStack()
-    for (module, name), value in NUMBERS.get(variant, {}).items():
+    if variant in NUMBERS:
+        module, name, value = NUMBERS[variant]
         stack.enter_context(patch.object(import_module(f"recrawl.{module}"), name, value))
     if variant in LEFT_OUT:
         gone = [NAMES.index(name) for name in LEFT_OUT[variant]]
@@ -91,86 +138,115 @@ def _trees_alone(linear: Any, trees: Any, columns: Any) -> Any:
     return (linear if trees is None else trees).log_ratio(columns)
 
 
-def run(
-    path: Path, variant: str, budget: str, seed: int, opened: dict[Path, Any]
-) -> dict[str, Any]:
+def run(trace: Any, variant: str, budget: str, seed: int) -> Cell:
     """The metrics of one replay."""
-    if path not in opened:
-        opened[path] = open_trace(path)
-    trace = opened[path]
     policy = variant if variant in CLASSIC else "auto"
-    parts = 1 if variant == "in one part" else PARTS
+    parts = 1 if variant == IN_ONE else PARTS
     with altered(variant):
         cycles = replay(trace, policy, units.budget(budget), parts=parts, seed=seed)
     limit = clairvoyant(trace, cycles, cycles.spent())["change_ratio"]
-    return summary(daily(trace, cycles, None)) | links_found(trace, cycles) | {"limit": limit}
+    return summary(daily(trace, cycles)) | {"limit": limit}
 
 
-def runs(options: argparse.Namespace) -> Iterator[tuple[str, str, str, list[dict[str, Any]]]]:
-    """Every trace, variant and budget with its runs, one a seed; made or read."""
-    for path in options.traces:
-        opened: dict[Path, Any] = {}
-        for budget in options.budgets.split(","):
-            for variant in dict.fromkeys([*CLASSIC, *options.only.split(",")]):
-                done = []
-                for seed in range(options.seeds):
-                    name = f"{trace_name(path)}-{budget}-{variant}-{seed}.json".replace(" ", "_")
-                    file = options.folder / name
-                    if not file.exists():
-                        file.write_text(json.dumps(run(path, variant, budget, seed, opened)))
-                    done.append(json.loads(file.read_text()))
-                yield trace_name(path), variant, budget, done
+def cells(folder: Path, path: Path) -> Cells:
+    """All that is asked of one trace, made or read: by trace, budget and variant."""
+    opened: list[Any] = []
+
+    def one(variant: str, budget: str, seed: int) -> Cell:
+        file = folder / f"{path.name}-{budget}-{variant}-{seed}.json".replace(" ", "_")
+        if not file.exists():
+            if not opened:
+                opened.append(open_trace(path))
+            file.write_text(json.dumps(run(opened[0], variant, budget, seed)))
+            print(file.stem, file=sys.stderr, flush=True)
+        kept: Cell = json.loads(file.read_text())
+        return kept
+
+    def mean(variant: str, budget: str, seeds: int) -> Cell:
+        found = [one(variant, budget, seed) for seed in range(seeds)]
+        return {name: float(np.mean([run[name] for run in found])) for name in found[0]}
+
+    many = BUDGETS if path.parent == TRACES else (BUDGET,)
+    asked = {(b, v): mean(v, b, SEEDS) for b in many for v in (*CLASSIC, "auto")}
+    if path.parent == TRACES:  # one order of ties for all that is compared with each other
+        asked |= {(f"{BUDGET} once", v): mean(v, BUDGET, 1) for v in TRIED}
+    return {(path.name, *key): cell for key, cell in asked.items()}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("traces", type=Path, nargs="+")
-    parser.add_argument("--only", default=",".join(TRIED))
-    parser.add_argument("--budgets", default="2%")
-    parser.add_argument("--seeds", type=int, default=1)
-    options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
-    found: dict[str, dict[tuple[str, str], dict[str, float]]] = {}
-    for trace, variant, budget, done in runs(options):
-        means = {key: float(np.mean([one[key] for one in done])) for key in done[0]}
-        found.setdefault(budget, {})[trace, variant] = means
-    for budget, cells in found.items():
-        table(budget, cells, options.seeds)
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "choosing")
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = sorted(path.parent for path in TRACES.glob("*/versions.parquet"))
+    if not paths:
+        sys.exit(f"No traces in {TRACES}; {PAGE} stays as it is.")
+    for name in WORLDS:
+        if not (folder / name).exists():
+            write(registry.build("world", name).make(**WORLD), folder / name)
+    with get_context("spawn").Pool(2) as pool:
+        tasks = [(folder, path) for path in (*paths, *(folder / name for name in WORLDS))]
+        found = {k: c for part in pool.starmap(cells, tasks, chunksize=1) for k, c in part.items()}
+    PAGE.write_text(page(found, [path.name for path in paths]))
 
 
-def table(budget: str, cells: dict[tuple[str, str], dict[str, float]], seeds: int) -> None:
-    """Captured by trace, and the choice when each is left out."""
-    traces = list(dict.fromkeys(trace for trace, _ in cells))
-    variants = [v for v in dict.fromkeys(variant for _, variant in cells) if v != "oldest"]
-    captured = np.array([[_captured(cells, t, v) for t in traces] for v in variants])
-    print(f"\n{budget} a day, {PARTS} parts, {len(variants)} variants × {seeds} seeds:")
-    print(
-        "captured = (change ratio - oldest's) / (limit - oldest's); fresher than oldest, than poisson: least"
-    )
-    print(f"| variant | mean | fresher | than poisson | {' | '.join(traces)} |")
-    print("|---" * (len(traces) + 4) + "|")
-    for variant, row in zip(variants, captured, strict=True):
-        than = [
-            min(cells[t, variant]["freshness"] - cells[t, base]["freshness"] for t in traces)
-            for base in CLASSIC
-        ]
-        shown = " | ".join(
-            f"{100 * c:.0f} / {cells[t, variant]['change_ratio']:.4f} / {cells[t, variant]['freshness']:.4f}"
-            for t, c in zip(traces, row, strict=True)
+def page(found: Cells, traces: list[str]) -> str:
+    lines = [HEAD, MAIN]
+    for budget in BUDGETS:
+        lines += [f"### {budget} a day", "", *table(found, traces, budget, ("poisson", "auto")), ""]
+    once = f"{BUDGET} once"
+    lines += [OTHERS, *table(found, traces, once, ("poisson", *CHOICES)), ""]
+    lines += [LEFT, *left_out(found, traces, once), ""]
+    lines += [WITHOUT, *table(found, traces, once, ("auto", *LEFT_OUT, *MODELS, IN_ONE)), ""]
+    lines += [MADE, f"| | {' | '.join(WORLDS)} |", "|---" * (len(WORLDS) + 1) + "|"]
+    for variant in (*CLASSIC, "auto"):
+        row = [found[world, BUDGET, variant] for world in WORLDS]
+        said = " | ".join(f"{cell['change_ratio']:.3f} / {cell['freshness']:.3f}" for cell in row)
+        lines.append(f"| `{variant}` | {said} |")
+    return "\n".join([*lines, ""])
+
+
+def table(found: Cells, traces: list[str], budget: str, variants: Iterable[str]) -> list[str]:
+    """A row a variant, a column a trace."""
+    names = " | ".join(traces)
+    lines = [
+        f"| | captured | {names} | than oldest | than poisson |",
+        "|---" * (len(traces) + 4) + "|",
+    ]
+    for variant in variants:
+        row = [found[trace, budget, variant] for trace in traces]
+        got = [captured(found, trace, budget, variant) for trace in traces]
+        said = " | ".join(
+            f"{100 * part:.0f} / {cell['change_ratio']:.3f} / {cell['freshness']:.3f}"
+            for part, cell in zip(got, row, strict=True)
         )
-        print(f"| {variant} | {100 * row.mean():.1f} | {than[0]:+.4f} | {than[1]:+.4f} | {shown} |")
-    numbers = [i for i, v in enumerate(variants) if v in NUMBERS]
-    if len(numbers) < 2 or len(traces) < 2:
-        return
-    for out, trace in enumerate(traces):
-        rest = np.delete(captured[numbers], out, axis=1).mean(axis=1)
-        best = numbers[int(np.argmax(rest))]
-        print(f"leaving out {trace}: {variants[best]}, {100 * captured[best, out]:.0f} there")
+        fresher = " | ".join(f"{fresh:+.4f}" for fresh in than(found, traces, budget, variant))
+        lines.append(f"| {variant} | {100 * np.mean(got):.1f} | {said} | {fresher} |")
+    return lines
 
 
-def _captured(cells: dict[tuple[str, str], dict[str, float]], trace: str, variant: str) -> float:
-    base, one = cells[trace, "oldest"]["change_ratio"], cells[trace, variant]
+def left_out(found: Cells, traces: list[str], budget: str) -> list[str]:
+    lines = ["| left out | chosen | there | `auto` there |", "|---|---|---|---|"]
+    for trace in traces:
+        rest = [other for other in traces if other != trace]
+        fit = [v for v in CHOICES if min(than(found, rest, budget, v)) >= -SLACK] or CHOICES
+        best = max(fit, key=lambda v: np.mean([captured(found, t, budget, v) for t in rest]))
+        there = [f"{100 * captured(found, trace, budget, v):.0f}" for v in (best, "auto")]
+        lines.append(f"| {trace} | {best} | {' | '.join(there)} |")
+    return lines
+
+
+def than(found: Cells, traces: list[str], budget: str, variant: str) -> list[float]:
+    """How much fresher than with each classic policy, where it is least."""
+    return [
+        min(
+            found[trace, budget, variant]["freshness"] - found[trace, budget, base]["freshness"]
+            for trace in traces
+        )
+        for base in CLASSIC
+    ]
+
+
+def captured(found: Cells, trace: str, budget: str, variant: str) -> float:
+    base, one = found[trace, budget, "oldest"]["change_ratio"], found[trace, budget, variant]
     room = one["limit"] - base
     return (one["change_ratio"] - base) / room if room > 0 else 0.0
 

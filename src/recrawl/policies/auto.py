@@ -30,6 +30,7 @@ OBJECTIVES = (BALANCED, *INDICES, *PART)
 #: Changes due beyond which it is not known how fast a page really changes: visits show one of many.
 #: An index that leaves fast pages alone would leave such pages for ever.
 TELLING = 2.0
+FRESH = 0.25  #: how much the default heeds freshness, which leaves alone what changes all the time
 
 
 class Auto:
@@ -92,11 +93,15 @@ class Auto:
         part = self.parts_[name]
         if not isinstance(part, Online):
             return part.score(pages, now)
+        hits = part.hits(pages, now)
         if name == BALANCED:
-            return part.hoped(pages, now)
-        hits, days = part.hits(pages, now), pages.days_since_visit(now)
+            fresh = self._index("freshness", hits, pages, now)
+            return (hits * part.optimism(pages)) ** (1.0 - FRESH) * fresh**FRESH
+        return self._index(name, hits, pages, now)
+
+    def _index(self, name: str, hits: FloatArray, pages: Pages, now: Time) -> FloatArray:
         known = hits if name == "change-ratio" else np.minimum(hits, TELLING)
-        days = np.maximum(days, 1e-9)
+        days = np.maximum(pages.days_since_visit(now), 1e-9)
         return INDICES[name](np.maximum(known, 1e-12) / days, days)
 
 

@@ -68,7 +68,8 @@ class Links:
         due = self.due_.expected(pages, past, now)
         if self.online_ is None:
             return due
-        learned = visible(self.online_.hoped(pages, now) * self.online_.size(pages), past)
+        hoped = self.online_.hits(pages, now) * self.online_.optimism(pages)
+        learned = visible(hoped * self.online_.size(pages), past)
         return np.sqrt(due * learned)
 
     def reasons(self, pages: Pages, row: int) -> list[str]:

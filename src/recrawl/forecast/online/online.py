@@ -61,12 +61,12 @@ class Online:
         rate[known] = self.watch.rate[row[known]] * np.exp(self.log_ratio[row[known]])
         return rate * pages.days_since_visit(now)
 
-    def hoped(self, pages: Pages, now: Time) -> FloatArray:
-        """The same, with some optimism where few hits were seen."""
+    def optimism(self, pages: Pages) -> FloatArray:
+        """How many times the hits due are hoped for: more where few were seen."""
         row = self.rows(pages)
         unknown = pages.n_changes if self.watch.event == "change" else 0.0
         seen = np.where(row >= 0, np.append(self.watch.own.count, 0.0)[row], unknown)
-        return self.hits(pages, now) * (1.0 + OPTIMISM / np.sqrt(seen + 0.5))
+        return 1.0 + OPTIMISM / np.sqrt(seen + 0.5)
 
     def size(self, pages: Pages) -> FloatArray:
         """What a hit shows: the geometric mean, drawn towards that of all pages."""
