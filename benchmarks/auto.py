@@ -62,7 +62,7 @@ def measured(pages: int, directory: str) -> tuple[float, ...]:
     history = MemoryHistory(urls, build("detector", "digest"), seen=BEGIN, copies=Copies(pages))
     names, random, auto = pa.array(urls), np.random.default_rng(0), Auto()
     took = []
-    for day in range(12):
+    for day in range(7):
         for part in range(8 if day > 2 else 1):
             now = BEGIN + day * DAY + part
             begin = perf_counter()
