@@ -57,7 +57,7 @@ class Copies:
 
 
 def measured(pages: int, directory: str) -> tuple[float, ...]:
-    """Seconds of the first day, of a later one, of training then, and of another score that day."""
+    """Seconds of the first day, of a later one, of another score that day, and of training."""
     urls = [directory.format(i % 97, i // 9700 % 50, i // 970) + f"p{i}" for i in range(pages)]
     history = MemoryHistory(urls, build("detector", "digest"), seen=BEGIN, copies=Copies(pages))
     names, random, auto = pa.array(urls), np.random.default_rng(0), Auto()

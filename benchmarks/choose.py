@@ -23,7 +23,7 @@ import numpy as np
 from recrawl import registry, units
 from recrawl.features import copy, own
 from recrawl.forecast.online import learner
-from recrawl.forecast.online.watch import AROUND, DAYS, NAMES
+from recrawl.forecast.online.watch import AROUND, DAYS, MOVING, NAMES, Watch
 from recrawl.lab.bounds import clairvoyant
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
@@ -32,6 +32,8 @@ from recrawl.lab.worlds import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from recrawl.model import IntArray
 
 TRACES = Path("../shared/traces")
 PAGE = Path("docs/choosing.md")
@@ -59,7 +61,7 @@ NUMBERS: dict[str, tuple[str, str, float]] = {
 }
 #: By name of the variant, the columns that are left out.
 LEFT_OUT: dict[str, Sequence[str]] = {
-    "without own past": own.NAMES,
+    "without how lately": own.NAMES,
     "without days of groups": DAYS,
     "without pattern": DAYS[4:],
     "without like pages": [name for name in AROUND if name.startswith("like")],
@@ -91,7 +93,8 @@ day, swings by ten and more. `auto` has fresh 0.25, optimism 4, ridge 50, shrink
 """
 WITHOUT = """## Without each ingredient
 
-The same with columns that say nothing, with one of the two models, and in one part a day.
+The same with columns that say nothing (but for the rate of each page, which always counts), with one of the
+two models, and in one part a day. *How lately* is how lately and densely in time a page was seen to change.
 """
 LEFT = f"""## Leaving each trace out in turn
 
@@ -114,8 +117,10 @@ def altered(variant: str) -> ExitStack:
         module, name, value = NUMBERS[variant]
         stack.enter_context(patch.object(import_module(f"recrawl.{module}"), name, value))
     if variant in LEFT_OUT:
-        gone = [NAMES.index(name) for name in LEFT_OUT[variant]]
-        stack.enter_context(patch.object(learner, "_fit", _without(gone)))
+        gone = np.array([NAMES.index(name) for name in LEFT_OUT[variant]])
+        stack.enter_context(patch.object(Watch, "_columns", _blank(Watch._columns, gone)))
+        moving = _blank(Watch._moving, gone[gone < MOVING])
+        stack.enter_context(patch.object(Watch, "_moving", moving))
     if variant == "linear alone":
         stack.enter_context(patch.object(learner, "FOREST", np.inf))
     if variant == "trees alone":
@@ -123,15 +128,13 @@ def altered(variant: str) -> ExitStack:
     return stack
 
 
-def _without(gone: list[int]) -> Any:
-    fit = learner._fit
+def _blank(columns: Any, gone: IntArray) -> Any:
+    def blanked(*args: Any) -> Any:
+        found = columns(*args)
+        found[gone] = 0.0  # what never varies says nothing
+        return found
 
-    def fitted(columns: Any, *rest: Any) -> Any:
-        columns = columns.copy()
-        columns[gone] = 0.0  # what never varies says nothing
-        return fit(columns, *rest)
-
-    return fitted
+    return blanked
 
 
 def _trees_alone(linear: Any, trees: Any, columns: Any) -> Any:

@@ -74,9 +74,12 @@ def test_what_happens_later_changes_nothing_before(world):
 def test_nor_do_links_that_come_later(world):
     trace = world("hubs", pages=100, days=30)
     until = trace.window[0] + 15 * DAY
-    early = replace(trace, window=(trace.window[0], until))
-    whole, cut = (found(t, "links")[1] for t in (trace, early))
-    assert np.array_equal(whole.page[whole.at <= until], cut.page[cut.at <= until])
+    late = trace.valid_from > until
+    version = np.where(late, trace.version_at(until)[trace.page], np.arange(len(trace.page)))
+    other = replace(trace, links=trace.links.take(version), row=trace.row[version])
+    one, two = (found(t, "links")[1] for t in (trace, other))
+    assert np.array_equal(one.page[one.at <= until], two.page[two.at <= until])
+    assert not np.array_equal(one.page, two.page)
 
 
 def test_links_finds_new_links_sooner_than_a_rate_of_changes(world):
@@ -95,11 +98,15 @@ def test_pages_that_become_known_later(tmp_path):
     folder = tmp_path / "hubs"
     write(registry.build("world", "hubs").make(pages=120, days=20), folder)
     trace = open_trace(folder, cohort="all")
-    cycles = replay(trace, "auto", units.budget("10%"))
-    assert cycles.spent() > 0
+    late = trace.window[0] + 5 * DAY + np.arange(len(trace.page))  # of every second page
+    first = np.where(trace.page % 2, np.maximum(trace.valid_from, late), trace.valid_from)
+    trace = replace(trace, valid_from=first)
+    cycles = replay(trace, "auto", units.budget("10%"), discover="oracle")
+    assert (cycles.page[cycles.at > late[0]] % 2).any()
+    assert not (cycles.page[cycles.at <= late[0]] % 2).any()
 
 
-def visited(store, day, digests, text="some words on things"):
+def visited(store, day, digests, text="some words on things {} {}"):
     n = len(digests)
     store.append(
         pa.table(
@@ -111,7 +118,7 @@ def visited(store, day, digests, text="some words on things"):
                 "digest": pa.array(digests, pa.uint64()),
                 "digest_of": ["text"] * n,
                 "text": pa.array(
-                    [text and f"{text} {i} {d}" for i, d in enumerate(digests)], pa.string()
+                    [text and text.format(i, d) for i, d in enumerate(digests)], pa.string()
                 ),
             }
         )
@@ -134,7 +141,7 @@ STORES = {
     "no changes ever": {"digest": lambda page, day: 1},
     "all pages change always": {"digest": lambda page, day: day + 1},
     "no text": {"text": None},
-    "the same text everywhere": {"digest": lambda page, day: day // 3},
+    "the same text everywhere": {"text": "the same"},
 }
 
 
@@ -158,6 +165,19 @@ def test_visits_that_come_late_are_learned_as_if_in_time(tmp_path):
     fresh.learn(Memoryless(store), BEGIN + 20.5 * DAY)
     assert np.array_equal(online.watch.own.count, fresh.watch.own.count)
     assert np.allclose(online.watch.rate, fresh.watch.rate)
+
+
+def test_late_visits_teach_on_the_same_day(tmp_path):
+    store = Store.open(tmp_path / "store", create=True)
+    online, now = Online(), BEGIN + 20.5 * DAY
+    for day in (18, 19):
+        visited(store, day, [1] * 30)
+    online.learn(Memoryless(store), now)
+    assert online.learner.linear is None
+    for day in range(15):
+        visited(store, day, [day] * 30)
+    online.learn(Memoryless(store), now)
+    assert online.learner.linear is not None
 
 
 class Memoryless:
@@ -212,12 +232,12 @@ def test_what_was_kept_and_is_damaged_is_learned_anew(tmp_path, caplog, damage):
     one = plan(store, 30, now=now, policy="auto")
     [file] = kept.versions(store.models(), "change")
     if damage == "about":
-        np.savez(file, about=np.array('{"format": 2, "columns": [], "tree": 7}'))
+        np.savez(file, about=np.array('{"format": [2], "tree": 7}'))
     else:
         file.write_bytes(file.read_bytes()[:5_000] if damage == "half" else damage)
     two = plan(store, 30, now=now, policy="auto")
     assert np.allclose(one.score, two.score)
-    assert ("is damaged" in caplog.text) == (damage != "about")  # of other columns: another version
+    assert ("is damaged" in caplog.text) == (damage != "about")  # another format is no damage
 
 
 def test_it_says_why(tmp_path):
@@ -259,6 +279,8 @@ def test_new_links_and_searches_are_parts_of_it(tmp_path):
     queries = f"queries={asked}"
     links, search = score("links"), score(f"user-centric:{queries}")
     assert score("auto:objective=new-links") == pytest.approx(links)
+    with pytest.raises(BadInput, match="search needs queries"):
+        score("auto:objective=search")
     both = score(f"auto:objective=new-links=1+search=3,{queries}")
     assert both == pytest.approx(links / links.mean() + 3 * search / search.mean())
 

@@ -8,7 +8,7 @@ import pytest
 
 from recrawl import registry
 from recrawl.forecast.online.online import Online
-from recrawl.forecast.online.reasons import reasons
+from recrawl.forecast.online.reasons import _words
 from recrawl.forecast.online.watch import NAMES, Watch
 from recrawl.history import Store
 from recrawl.model import DAY
@@ -84,13 +84,16 @@ def test_a_page_that_joins_a_busy_one_is_expected_to_be_busy(store):
     busy = "https://a.example/news/1"
     still = [f"https://a.example/old{i // 2}/{i}" for i in range(10)]
     for day in range(40):
-        visit(store, day, [(busy, day, "t"), *((u, 1, "t") for u in still)])
+        visit(store, day + 0.4, [(busy, day, "t"), *((u, 1, "t") for u in still)])
     grown, fresh = Watch(), Watch()
     grown.learn(store.pages(), BEGIN + 39.5 * DAY)
     tell_of(store, "https://a.example/news/2", day=40)
     for watch in (grown, fresh):
         watch.learn(store.pages(), BEGIN + 40.5 * DAY)
         assert watch.rate[row_of(store, "https://a.example/news/2")] > 0.5
+    # but what one page did before the two were a group promised nothing to the group
+    day = NAMES.index("days of directory")
+    assert abs(grown.columns[day, row_of(store, busy)]) < 0.1
 
 
 def test_pages_alone_have_no_mates(store):
@@ -99,7 +102,29 @@ def test_pages_alone_have_no_mates(store):
         visit(store, day, [(u, day, "t") for u in urls])
     online = Online()
     online.learn(store, BEGIN + 2.5 * DAY)
-    assert "directory" not in " ".join(reasons(online, store.pages(), 5))
+    assert _words(online.watch, "days of directory", 5).startswith("nothing seen")
+
+
+def test_visits_of_other_pages_that_come_late_begin_all_anew(store):
+    def visits(host, days):
+        for day in days:
+            visit(store, day, [(f"https://{host}.example/x/{i}", day // 3, "t") for i in range(4)])
+
+    watch = Watch()
+    visits("a", range(30))
+    watch.learn(store.pages(), BEGIN + 29.5 * DAY)
+    visits("b", [29, 30])  # reported when done: not late
+    assert watch.learn(store.pages(), BEGIN + 30.5 * DAY) is not None
+    visits("c", range(1, 29))
+    assert watch.learn(store.pages(), BEGIN + 30.6 * DAY) is None
+
+
+def test_pages_first_seen_after_now(store):
+    visit(store, 0, [(f"https://a.example/x/{i}", 1, "t") for i in range(4)])
+    tell_of(store, "https://a.example/x/9", day=9_000)
+    watch = Watch()
+    watch.learn(store.pages(), BEGIN + DAY)
+    assert np.isfinite(watch.columns).all()
 
 
 def test_reasons_of_links_speak_of_links(store):

@@ -46,7 +46,7 @@ class Around:
     def evidence(
         self, own: Own, rate: FloatArray, page: IntArray, since: FloatArray, now: FloatArray
     ) -> FloatArray:
-        """Log of the neighbours' hits since a time over those that their rates promised.
+        """Log of the neighbours that were hits since a time over the hits their rates promised.
 
         `rate` is of all pages; `since` and `now` are of each of these.
         """

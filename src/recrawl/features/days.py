@@ -138,7 +138,8 @@ def _share(group, before, due, shown, hits, today):  # type: ignore[no-untyped-d
             expected = max(rate * total, 1e-9)
             events = expected / -np.expm1(-expected)
             for day in range(first, last + 1):
-                shown[g, day % KEPT] += events * weight[day % KEPT] / max(total, 1e-12)
+                if due[g, day % KEPT] > 0.0:  # else the group was none yet, and nothing promised
+                    shown[g, day % KEPT] += events * weight[day % KEPT] / max(total, 1e-12)
 
 
 @njit(cache=True)

@@ -66,7 +66,7 @@ class Own:
 
     def columns(self, page: IntArray, now: FloatArray, rate: FloatArray) -> FloatArray:
         """A row for each of NAMES, a column for each of these pages."""
-        last_hit, idle = self.last_hit[page], now - self.last[page]
+        last_hit, idle = self.last_hit[page], np.maximum(now - self.last[page], 0.0)
         never = now - self.first[page] + 30.0
         since = np.where(np.isnan(last_hit), never, now - last_hit)
         fast = self.fast[page] * np.exp(-idle / FAST)

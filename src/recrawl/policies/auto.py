@@ -50,15 +50,19 @@ class Auto:
     @cached_property
     def parts_(self) -> dict[str, Online | Links | UserCentric]:
         """What tells of each objective wanted; those of changes share one."""
+        wanted = [name for name, weight in weights(self.objective).items() if weight]
+        if SEARCH in wanted and not self.queries:
+            raise BadInput(
+                "The objective search needs queries, a file of what people ask. Got none; write "
+                "auto:objective=search,queries=FILE."
+            )
         changes = Online("change", self.seed)
         others: dict[str, Links | UserCentric] = {
             NEW: Links(seed=self.seed),
             NEVER_SEEN: Links(never_seen=True, seed=self.seed),
             SEARCH: UserCentric(queries=self.queries),
         }
-        return {
-            n: others.get(n, changes) for n, weight in weights(self.objective).items() if weight
-        }
+        return {name: others.get(name, changes) for name in wanted}
 
     def learn(self, history: History, now: Time) -> None:
         for part in dict.fromkeys(self.parts_.values()):

@@ -37,10 +37,6 @@ class Hazard:
         found: FloatArray = _sum(columns, self.mean, self.scale, self.weight, self.intercept)
         return found
 
-    def parts(self, columns: NDArray[np.float32]) -> FloatArray:
-        """What each column adds to that."""
-        return _standard(columns, self.mean, self.scale) * self.weight[:, None]
-
 
 def fit(
     columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, *, ridge: float = RIDGE

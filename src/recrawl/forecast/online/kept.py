@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recrawl.features import days
 from recrawl.features.around import Around
 from recrawl.features.days import Days
 from recrawl.features.own import Own
+from recrawl.forecast.online import boosted, watch
 from recrawl.forecast.online.boosted import Boosted
 from recrawl.forecast.online.hazard import Hazard
 from recrawl.forecast.online.learner import Learner
-from recrawl.forecast.online.watch import NAMES, Watch
+from recrawl.forecast.online.watch import Watch
 from recrawl.related.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from recrawl.forecast.online.online import Online
 
 log = logging.getLogger(__name__)
-FORMAT = 2  #: of the files; another is not read but learned anew
+#: What the arrays are shaped by, beside the version of the format; others are learned anew.
+FORMAT = [3, days.KEPT, watch.NEAR, watch.DIMS, boosted.DEPTH, *watch.NAMES]
 KEPT = 3  #: files
 _KINDS = {k.__name__: k for k in (Watch, Learner, Own, Around, Days, Vectors, Hazard, Boosted)}
 
@@ -37,7 +40,7 @@ def save(online: Online, folder: Path, event: str) -> Path:
     number = int(old[-1].stem.rpartition("-")[2]) + 1 if old else 1
     arrays: dict[str, Any] = {}
     tree = [_flat(part, arrays) for part in (online.watch, online.learner)]
-    about = {"format": FORMAT, "columns": list(NAMES), "tree": tree}
+    about = {"format": FORMAT, "tree": tree}
     file = folder / f"auto-{event}-{number:06}.npz"
     new = file.with_suffix(f".{os.getpid()}.new")  # others may be planning too
     with new.open("wb") as stream:
@@ -56,18 +59,18 @@ def load(online: Online, folder: Path, event: str) -> None:
         try:
             with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 about = json.loads(str(arrays["about"]))
-                if (about["format"], about["columns"]) != (FORMAT, list(NAMES)):
+                if about["format"] != FORMAT:
                     continue
-                watch, learner = (_whole(t, arrays) for t in about["tree"])
-            _check(watch, online.watch)
-            _check(learner, online.learner)
+                seen, learned = (_whole(t, arrays) for t in about["tree"])
+            _check(seen, online.watch)
+            _check(learned, online.learner)
         except (OSError, EOFError, ValueError, TypeError, LookupError, zipfile.BadZipFile) as error:
             log.warning(
                 "%s is damaged: %s. An older version is taken, or all learned anew.", file, error
             )
             continue
-        learner.seed = online.learner.seed
-        online.watch, online.learner = watch, learner
+        learned.seed = online.learner.seed
+        online.watch, online.learner = seen, learned
         return
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Models = tuple[Hazard, Boosted | None]
 
-MOST = 120_000  #: visits that are kept; when there are more, every second one is
+MOST = 120_000  #: visits that are kept; when there are more, half as many are drawn of them
 AT_ONCE = 6_000  #: of those told at once, so that there are days enough
 LEAST = 10  #: hits before anything is learned
 FOREST = 50  #: and before trees are grown

@@ -9,6 +9,7 @@ import numpy as np
 
 from recrawl.forecast.online import kept
 from recrawl.forecast.online.learner import Learner
+from recrawl.forecast.online.prior import PAGE, mean_rate
 from recrawl.forecast.online.watch import NAMES, START, Watch
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 #: How much more is hoped of a page the less often it was seen to be a hit. That leaves a little to
 #: pages of which little is known, and gains freshness by it.
 OPTIMISM = 4.0
+NEVER = -1  #: a day before all others
 MOST = 1e3  #: times the rate promises, or a part of it: further nothing is believed
 
 
@@ -37,7 +39,7 @@ class Online:
         day = self.watch.day.today
         told = self.watch.learn(pages, now)
         if told is None:  # visits came late: begin anew, but for the models
-            self.watch = Watch(self.watch.event)
+            self.watch, day = Watch(self.watch.event), NEVER
             self.learner.forget_visits()
             told = self.watch.learn(pages, now) or []
         for one in told:
@@ -80,9 +82,9 @@ class Online:
         """Hits a day of pages not known yet; of changes their columns tell."""
         if self.watch.event != "change":
             own = self.watch.own
-            return np.full(len(pages), (own.events.sum() + 1.0) / (own.days.sum() + 100.0))
-        mean = (pages.n_changes.sum() + 1.0) / (pages.exposure.sum() + 100.0)
-        return np.asarray((pages.n_changes + 0.5) / (pages.exposure + 0.5 / mean))
+            return np.full(len(pages), mean_rate(own.events, own.days))
+        mean = mean_rate(pages.n_changes, pages.exposure)
+        return np.asarray((pages.n_changes + PAGE) / (pages.exposure + PAGE / mean))
 
     def rows(self, pages: Pages) -> IntArray:
         """Where the pages are; -1 for one not known yet."""

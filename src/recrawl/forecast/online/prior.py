@@ -28,6 +28,11 @@ def rates(
     return found
 
 
+def mean_rate(events: FloatArray | IntArray, days: FloatArray) -> float:
+    """Hits a day of all pages together."""
+    return float((events.sum() + ALL[0]) / (days.sum() + ALL[1]))
+
+
 @njit(cache=True)
 def _rates(group, sums, events, days, page):  # type: ignore[no-untyped-def]
     own, mean = np.empty(len(page)), np.empty(len(page))

@@ -12,6 +12,8 @@ from recrawl.features.groups import LEVELS
 from recrawl.forecast.online.watch import AROUND, DAYS, NAMES, START
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recrawl.forecast.online.online import Online
     from recrawl.forecast.online.watch import Watch
     from recrawl.model import IntArray, Pages
@@ -28,23 +30,27 @@ def reasons(online: Online, pages: Pages, row: int) -> list[str]:
     at = int(online.rows(pages.take(np.array([row])))[0])
     if at < 0:
         return ["new here: nothing but the mean of all pages is known"]
-    added = _added(online, at)
-    factor = {family: sum(added[name] for name in family) for family in FAMILIES}
+    factor = dict(zip(FAMILIES, _moves(online, at, FAMILIES), strict=True))
+    alone = dict(zip(NAMES, _moves(online, at, [(name,) for name in NAMES]), strict=True))
     said = [_past(pages, row) if online.watch.event == "change" else _links(online.watch, at)]
     for family in sorted(FAMILIES, key=lambda family: -abs(factor[family])):
         if abs(factor[family]) >= LEAST:
-            strongest = max(family, key=lambda name: abs(added[name]))
+            strongest = max(family, key=lambda name: alone[name] * np.sign(factor[family]))
             said.append(f"{_words(online.watch, strongest, at)}: × {np.exp(factor[family]):.2g}")
     return said[:MOST]
 
 
-def _added(online: Online, at: int) -> dict[str, float]:
-    """By column what it adds to the logarithm of what is expected; as far as a sum can say it."""
-    columns = online.watch.columns[:, at]
-    if online.learner.linear is None:
-        return dict.fromkeys(NAMES, 0.0) | {START: float(online.log_ratio[at])}
-    parts = online.learner.linear.parts(columns[:, None])[:, 0]
-    return dict(zip(NAMES, parts.tolist(), strict=True))
+def _moves(online: Online, at: int, families: Sequence[Sequence[str]]) -> list[float]:
+    """How far each moves the logarithm of what is expected from where its mean would leave it."""
+    linear = online.learner.linear
+    if linear is None:
+        return [float(online.log_ratio[at]) * (START in family) for family in families]
+    asked = np.repeat(online.watch.columns[:, [at]], len(families) + 1, axis=1)
+    for place, family in enumerate(families):
+        rows = [NAMES.index(name) for name in family]
+        asked[rows, place] = linear.mean[rows]
+    found = np.asarray(online.learner.log_ratio(asked))
+    return list(found[-1] - found[:-1])
 
 
 def _past(pages: Pages, row: int) -> str:

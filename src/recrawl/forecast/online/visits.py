@@ -54,7 +54,7 @@ def day_of(at: FloatArray) -> FloatArray:
 def new_visits(pages: Pages, folded: IntArray, event: str) -> Visits:
     """The visits to pages beyond the first `folded` of each."""
     rows = np.flatnonzero(pages.n_compared != folded)
-    found = past(pages.take(rows), never_seen=event == EVENTS[2])
+    found = past(pages.take(rows), never_seen=event == "never-seen-links")
     page = owners(found.start)
     late = np.arange(len(page)) - found.start[page] >= folded[rows][page]
     size = _size(found, event)

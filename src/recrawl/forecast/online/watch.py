@@ -98,9 +98,13 @@ class Watch:
 
     def _is_late(self, pages: Pages, new: Visits) -> bool:
         """Whether visits were recorded that lie before those already known."""
+        if not self.own.folded.any():
+            return False
         known = self.own.folded[new.page] > 0
         before = new.end <= self.own.last[new.page]
-        return bool((known & before).any() or (pages.n_compared < self.own.folded).any())
+        # of other pages too, but for those of a day: crawlers report when they are done
+        before = (known & before) | (day_of(new.end) < self.day.today - 1)
+        return bool(before.any() or (pages.n_compared < self.own.folded).any())
 
     def _grow(self, pages: Pages, today: int) -> bool:
         """Make room for new pages; False if old ones went."""
