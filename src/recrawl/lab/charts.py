@@ -168,7 +168,7 @@ def histogram(rates: FloatArray, *, name: str) -> str:
     counts = np.histogram(np.where(rates > 0, rates, 0.0), bins=edges)[0]
     still = int((rates == 0).sum())
     bars = np.array([still, counts[0] - still, *counts[1:]]) / max(len(rates), 1)
-    labels = ["never", "more", *map(str, SPANS)]
+    labels = ["\N{INFINITY}", f">{SPANS[0]}", *map(str, SPANS)]
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         axes.bar(range(len(bars)), bars, color="#8aa9bd", width=0.8)
