@@ -28,9 +28,9 @@ def main() -> None:
         for figure in module.figures():
             lines.append(f"| {figure.what} | {figure.value} | {figure.goal} |")
             print(lines[-1], flush=True)
+            if "--write" in sys.argv:  # at once: some take long, and are cut short
+                write("\n".join([*lines, "", machine()]))
         print(flush=True)
-        if "--write" in sys.argv:
-            write("\n".join([*lines, "", machine()]))
 
 
 def write(section: str) -> None:

@@ -13,6 +13,8 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from recrawl.model import FloatArray, IntArray, KeyArray
 
 KEPT = 64  #: days; before them a multiplier is 1
@@ -95,9 +97,9 @@ class Days:
         self.shown = shown
         _add_up(self.shown, self.due, self.past, self.today)
 
-    def since(self, page: IntArray, begin: FloatArray, now: FloatArray) -> FloatArray:
+    def since(self, page: IntArray, begin: FloatArray, now: FloatArray) -> NDArray[np.float32]:
         """Log of the mean multiplier from a time until now: a row a level, a column a page."""
-        found: FloatArray = _since(self.group, self.past, page, begin, now, self.today)
+        found: NDArray[np.float32] = _since(self.group, self.past, page, begin, now, self.today)
         return found
 
 
@@ -158,7 +160,7 @@ def _add_up(shown, due, past, today):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _since(group, past, page, begin, now, today):  # type: ignore[no-untyped-def]
     oldest = today - KEPT + 1
-    found = np.zeros((len(group), len(page)))
+    found = np.zeros((len(group), len(page)), np.float32)
     for i in range(len(page)):
         days = now[i] - begin[i]
         if not days > 1e-9:

@@ -173,12 +173,12 @@ class Watch:
         found[begin + len(own.NAMES) :] = self.about[:, page]
         return found
 
-    def _moving(self, page: IntArray, since: FloatArray, now: FloatArray) -> FloatArray:
-        days = self.day.since(page, since, now)
-        shown = [
-            n.evidence(self.own, self.rate, page, since, now) for n in (self.like, self.linked)
-        ]
-        return np.vstack([days, *shown])
+    def _moving(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
+        found = np.empty((MOVING, len(page)), np.float32)
+        found[: len(DAYS)] = self.day.since(page, since, now)
+        for row, near in enumerate((self.like, self.linked), len(DAYS)):
+            found[row] = near.evidence(self.own, self.rate, page, since, now)
+        return found
 
     def _unread(self, pages: Pages) -> IntArray:
         """The copies that are new; all of them when the words are known from too few."""
