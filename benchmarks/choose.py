@@ -22,13 +22,14 @@ import numpy as np
 
 from recrawl import registry, units
 from recrawl.features import copy, own
-from recrawl.forecast.online import learner
+from recrawl.forecast.online import boosted, hazard, learner, online
 from recrawl.forecast.online.watch import AROUND, DAYS, MOVING, NAMES, Watch
 from recrawl.lab.bounds import clairvoyant
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
 from recrawl.lab.traces import open_trace
 from recrawl.lab.worlds import write
+from recrawl.policies import auto
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -91,7 +92,7 @@ Means over {SEEDS} orders of ties.
 OTHERS = f"""## With other numbers
 
 {BUDGET} a day, one order of ties; differences below three points are noise, and `hubs`, with one fetch a
-day, swings by ten and more. `auto` has fresh 0.25, optimism 4, ridge 50, shrink 5.
+day, swings by ten and more. `auto` has fresh {auto.FRESH:g}, optimism {online.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {boosted.SHRINK:g}.
 """
 WITHOUT = """## Without each ingredient
 

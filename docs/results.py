@@ -57,11 +57,11 @@ links in all and links in time: look at both.
 """
 CHANGES = """The change ratio / freshness / captured: how much of the way from oldest-first to the
 limit of the change ratio, in %."""
-AGAINST = """Ours minus theirs on the metric of each: the mean over traces and budgets with its 95 %
-interval, the traces being the sample (Student's t); in how many (trace, budget) ours is ahead, and
-where it is furthest behind. Experts get 10 % a day, as in their paper, of 500 pages of each trace,
-as many as can be waited for. New links a fetch are in shares of the limit. For new links `auto` is
-`links`, and for search it is `user-centric` ([Pandey & Olston](papers/pandey.md))."""
+AGAINST = f"""Ours minus theirs on the metric of each: the mean over traces and budgets with its
+95 % interval, the traces being the sample (Student's t); in how many (trace, budget) ours is ahead,
+and where it is furthest behind. Experts get {TENTH} a day, as in their paper, of {FEW} pages of
+each trace, as many as can be waited for. New links a fetch are in shares of the limit. For new
+links `auto` is `links`, and for search `user-centric` ([Pandey & Olston](papers/pandey.md))."""
 LINKS = """New links, in % of the limit: all / at most 50 of a visit / found within seven days of
 their coming, of all that came. One list that grows by a thousand links can be an eighth of all a
 trace has, so that the first of the three hangs on chance."""
