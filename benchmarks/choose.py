@@ -23,7 +23,7 @@ import numpy as np
 from recrawl import registry, units
 from recrawl.features import copy, own
 from recrawl.forecast.online import boosted, hazard, learner, online
-from recrawl.forecast.online.watch import AROUND, DAYS, MOVING, NAMES, Watch
+from recrawl.forecast.online.watch import DAYS, LIKE, MOVING, NAMES, Watch
 from recrawl.lab.bounds import clairvoyant
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
@@ -65,8 +65,7 @@ LEFT_OUT: dict[str, Sequence[str]] = {
     "without how lately": own.NAMES,
     "without days of groups": DAYS,
     "without pattern": DAYS[4:],
-    "without like pages": [name for name in AROUND if name.startswith("like")],
-    "without linked pages": [name for name in AROUND if name.startswith("linked")],
+    "without like pages": LIKE,
     "without the copy": copy.NAMES,
     "without any column": NAMES,
 }

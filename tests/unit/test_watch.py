@@ -56,18 +56,6 @@ def test_what_a_visit_brought_was_not_known_before_it(store, grown):
     assert np.expm1(told.columns[NAMES.index("length")]) == pytest.approx(len("short"))
 
 
-def test_neighbours_that_were_never_visited_say_nothing(store):
-    hub, leaves = "https://a.example/hub", [f"https://a.example/n/{i}" for i in range(8)]
-    for day in range(2):
-        visit(store, day, [(hub, 1, "words", leaves)])
-    tell_of(store, *leaves, day=5)
-    online = Online()
-    online.learn(store, BEGIN + 6 * DAY)
-    at = row_of(store, hub)
-    assert online.watch.linked.row[at].max() > 0
-    assert online.watch.columns[NAMES.index("linked pages since"), at] == 0.0
-
-
 def test_texts_that_come_late_are_read(store):
     urls = [f"https://a.example/{'xy'[i % 2]}/{i}" for i in range(12)]
     watch = Watch()

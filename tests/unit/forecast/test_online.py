@@ -19,8 +19,6 @@ from recrawl.forecast.online.learner import Learner
 from recrawl.forecast.online.prior import rates
 from recrawl.forecast.online.visits import Visits
 from recrawl.forecast.online.watch import NAMES
-from recrawl.model import Outlinks
-from recrawl.related.linked import linked, targets
 
 URLS = [
     "https://a.org/",
@@ -217,17 +215,6 @@ def test_what_a_copy_looks_like():
         "words of change": 2, "depth": 4, "digits in the URL": 1, "length of the URL": 18,
     }  # fmt: skip
     assert found.T[1][:7].tolist() == [0] * 7
-
-
-def test_linked_pages_are_those_that_few_link_to():
-    key = np.array([10, 20, 30, 40], np.uint64)
-    links = Outlinks(np.array([0, 3, 4]), np.array([20, 99, 40, 30], np.uint64))
-    page, target = targets(links, key)
-    assert (page.tolist(), target.tolist()) == ([0, 0, 1], [1, 3, 2])
-    near = linked(page, target, 2, np.array([0, 60, 5, 2]), 2)
-    assert near.row.tolist() == [[3, -1], [2, -1]]
-    assert near.weight.tolist() == [[1, 0], [1, 0]]
-    assert targets(links, key[:0])[0].tolist() == []
 
 
 def visits(n=20_000, seed=0):

@@ -9,7 +9,7 @@ import numpy as np
 from recrawl import units
 from recrawl.features import copy, own
 from recrawl.features.groups import LEVELS
-from recrawl.forecast.online.watch import AROUND, DAYS, NAMES, START
+from recrawl.forecast.online.watch import DAYS, LIKE, NAMES, START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 MOST = 3  #: reasons given
 LEAST = 0.05  #: log of a factor below which it is no reason
-LIKE, LINKED = "the pages most like it", "the pages it links to"
+ALIKE = "the pages most like it"
 #: Columns that are one reason together.
-FAMILIES = (DAYS, *((name,) for name in AROUND), own.NAMES, copy.NAMES)
+FAMILIES = (DAYS, *((name,) for name in LIKE), own.NAMES, copy.NAMES)
 
 
 def reasons(online: Online, pages: Pages, row: int) -> list[str]:
@@ -79,11 +79,11 @@ def _words(watch: Watch, name: str, at: int) -> str:
         group = watch.day.group[level]
         mates = np.flatnonzero((group == group[at]) & (group >= 0) & (np.arange(len(group)) != at))
         return _shown(watch, mates, at, f"its {LEVELS[level]}" if level else LEVELS[level])
-    if name in AROUND:
-        near, called = (watch.like, LIKE) if name.startswith("like") else (watch.linked, LINKED)
+    if name in LIKE:
         if name.endswith("rate"):
-            return f"how often {called} {'change' if watch.event == 'change' else 'do'}"
-        return _shown(watch, near.row[at][near.row[at] >= 0], at, called)
+            return f"how often {ALIKE} {'change' if watch.event == 'change' else 'do'}"
+        near = watch.like.row[at]
+        return _shown(watch, near[near >= 0], at, ALIKE)
     if name in own.NAMES:
         return "how lately it changed" if watch.event == "change" else "how lately it did"
     return "what our copy and its URL look like"

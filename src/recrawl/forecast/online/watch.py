@@ -16,7 +16,6 @@ from recrawl.features.own import Own
 from recrawl.forecast.online.prior import rates
 from recrawl.forecast.online.visits import EVENTS, day_of, new_visits
 from recrawl.model import DAY
-from recrawl.related.linked import linked, targets
 from recrawl.related.nearest import nearest
 from recrawl.related.vectors import SAMPLE, Vectors
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.forecast.online.visits import Visits
-    from recrawl.model import FloatArray, IntArray, KeyArray, Outlinks, Pages, Time
+    from recrawl.model import FloatArray, IntArray, KeyArray, Pages, Time
 
 NEAR = 10  #: neighbours of a page
 DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
@@ -34,10 +33,10 @@ AT_ONCE = 50_000  #: texts in memory
 SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
 PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
 DAYS = tuple(f"days of {level}" for level in LEVELS)
-AROUND = ("like pages since", "linked pages since", "like pages' rate", "linked pages' rate")
+LIKE = ("like pages since", "like pages' rate")
 #: The columns: those that move within a day first.
-NAMES = (*DAYS, *AROUND, *own.NAMES, *copy.NAMES)
-MOVING = len(DAYS) + 2
+NAMES = (*DAYS, *LIKE, *own.NAMES, *copy.NAMES)
+MOVING = len(DAYS) + 1
 START = "days of directory"  #: what alone is believed before anything was learned
 
 
@@ -72,8 +71,7 @@ class Watch:
         self.vectors: Vectors | None = None
         self.fitted = 0  #: texts that the words were learned from
         self.vector = np.zeros((size, DIMS), np.float32)
-        self.like, self.linked = Around.none(size, NEAR), Around.none(size, NEAR)
-        self.often = np.zeros(size, np.int64)  #: links to the page
+        self.like = Around.none(size, NEAR)
         self.day = Days(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
         self.rate = self.mean = self.since = np.zeros(size)
         self.columns = np.zeros((len(NAMES), size), np.float32)
@@ -116,9 +114,9 @@ class Watch:
             return False
         since = np.where(np.isnan(pages.first_visit), pages.first_seen, pages.first_visit)
         self._begin(pages.key.copy(), since / DAY)
-        for name in ("own", "like", "linked"):
+        for name in ("own", "like"):
             getattr(self, name).put(old[name], place)
-        for name in ("copied", "spoken", "looked", "vector", "often"):
+        for name in ("copied", "spoken", "looked", "vector"):
             getattr(self, name)[place] = old[name]
         for name in ("name", "about"):
             getattr(self, name)[:, place] = old[name]
@@ -166,9 +164,8 @@ class Watch:
         """What is known of visits to these pages, our copies being of a time."""
         found = np.empty((len(NAMES), len(page)), np.float32)
         found[:MOVING] = self._moving(page, since, now)
-        for row, near in enumerate((self.like, self.linked), MOVING):
-            found[row] = near.rates(self.own, self.rate, self.mean, page)
-        begin = MOVING + 2
+        found[MOVING] = self.like.rates(self.own, self.rate, self.mean, page)
+        begin = MOVING + 1
         found[begin : begin + len(own.NAMES)] = self.own.columns(page, now, self.rate[page])
         found[begin + len(own.NAMES) :] = self.about[:, page]
         return found
@@ -176,8 +173,7 @@ class Watch:
     def _moving(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
         found = np.empty((MOVING, len(page)), np.float32)
         found[: len(DAYS)] = self.day.since(page, since, now)
-        for row, near in enumerate((self.like, self.linked), len(DAYS)):
-            found[row] = near.evidence(self.own, self.rate, page, since, now)
+        found[len(DAYS)] = self.like.evidence(self.own, self.rate, page, since, now)
         return found
 
     def _unread(self, pages: Pages) -> IntArray:
@@ -193,19 +189,17 @@ class Watch:
         """Look at copies: their texts and links."""
         if not len(rows):
             return
-        links = pages.take(rows).outlinks()
         self._learn_words(pages, rows)
         moved = []
         for begin in range(0, len(rows), AT_ONCE):
             part = rows[begin : begin + AT_ONCE]
             some = pages.take(part)
             texts = some.texts()
-            held = np.diff(links.start[begin : begin + AT_ONCE + 1])
+            held = np.diff(some.outlinks().start)
             self.about[:, part] = copy.columns(texts, held, some.urls())
             self.spoken[part] = texts.is_valid().to_numpy(zero_copy_only=False)
             moved.append(self._embed(part, texts))
         self._find_like(np.concatenate(moved))
-        self._find_linked(rows, links)
         self.copied[rows], self.looked[rows] = pages.n_changes[rows], pages.last_visit[rows]
 
     def _learn_words(self, pages: Pages, rows: IntArray) -> None:
@@ -235,11 +229,3 @@ class Watch:
         exact = known if len(moved) * known <= PAIRS else 0
         self.like.set(moved, nearest(self.vector, NEAR, rows=moved, exact=exact))
         self.like.offer(moved)
-
-    def _find_linked(self, rows: IntArray, links: Outlinks) -> None:
-        page, target = targets(links, self.key)
-        other = rows[page] != target
-        page, target = page[other], target[other]
-        new = self.copied[rows[page]] < 0
-        self.often += np.bincount(target[new], minlength=len(self.key))
-        self.linked.set(rows, linked(page, target, len(rows), self.often, NEAR))
