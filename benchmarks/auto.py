@@ -31,7 +31,8 @@ class Copies:
 
     def __init__(self, pages: int) -> None:
         self.pages = pages
-        self.words = np.array([f"word{i}" for i in range(WORDS)])
+        letters = np.arange(WORDS)[:, None] // 26 ** np.arange(5) % 26 + ord("a")
+        self.words = np.pad(letters, ((0, 0), (0, 1)), constant_values=ord(" ")).astype(np.uint8)
 
     def link_counts(self, page: IntArray, since: FloatArray, until: FloatArray) -> FloatArray:
         del since, until
@@ -48,7 +49,9 @@ class Copies:
         random = np.random.default_rng(int(np.nan_to_num(at).max(initial=0)))
         subject = (page * 7919) % 500 * 10
         said = (subject[:, None] + random.integers(0, 40, (len(page), LENGTH))) % WORDS
-        return pa.array([" ".join(self.words[row]) for row in said], pa.large_string())
+        start = np.arange(len(page) + 1) * self.words.shape[1] * LENGTH
+        spelt = (pa.py_buffer(part) for part in (start, self.words[said].ravel()))
+        return pa.LargeStringArray.from_buffers(len(page), *spelt)
 
     def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
         del at

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray
 
 EXACT = 1_000_000  #: vectors up to which every pair is compared
-PROBED = 32  #: cells that are looked into beyond that
+PROBED = 16  #: cells that are looked into beyond that
+ROUNDS = 10  #: in which the cells are learned; more find no more
 FILLED = 39  #: vectors that a cell must be learned from
 CLOSEST = 1e-6  #: least distance: copies of a page shall not weigh infinitely
 _BATCH = 4_096  # rows asked for at a time
@@ -77,7 +78,7 @@ def _index(vectors: NDArray[np.float32], exact: int) -> Any:
     cells = min(int(4 * np.sqrt(len(vectors))), len(vectors) // FILLED)
     if len(vectors) > exact and cells > PROBED:
         index = faiss.IndexIVFFlat(index, index.d, cells, faiss.METRIC_INNER_PRODUCT)
-        index.nprobe = PROBED
+        index.nprobe, index.cp.niter = PROBED, ROUNDS
         index.train(vectors[:: max(len(vectors) // (cells * 50), 1)])
     index.add(vectors)
     return index
