@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 
 from recrawl import registry
+from recrawl.forecast.online.boosted import DEPTH, Boosted
+from recrawl.forecast.online.hazard import Hazard
 from recrawl.forecast.online.online import Online
-from recrawl.forecast.online.reasons import _words
+from recrawl.forecast.online.reasons import _words, reasons
 from recrawl.forecast.online.watch import NAMES, Watch
 from recrawl.history import Store
 from recrawl.model import DAY
@@ -127,6 +129,22 @@ def test_reasons_of_links_speak_of_links(store):
     first, second = (links.reasons(store.pages(), row)[0] for row in range(2))
     assert first == "showed new links in 11 of 11 visits"
     assert second == "never seen to show new links in 11 visits; explored"
+
+
+def test_what_only_the_trees_say_is_a_reason(store):
+    for day in range(3):
+        visit(store, day, [(f"https://a.example/x/{i}", day, "long " * 9 * i) for i in range(4)])
+    online, names = Online(), len(NAMES)
+    online.learn(store, BEGIN + 2.5 * DAY)
+    none = np.zeros(names)
+    online.learner.linear = Hazard(online.watch.columns.mean(axis=1), none + 1, none, 0.0)
+    length, leaf = np.full((1, DEPTH), NAMES.index("length")), np.zeros((1, 2**DEPTH))
+    leaf[0, -1] = 2.0 * np.log(3.0)  # averaged with what the linear model says
+    above = online.watch.columns[length, :].mean(axis=-1)
+    online.learner.boosted = Boosted(length, above.astype(np.float32), leaf)
+    said = reasons(online, store.pages(), row_of(store, "https://a.example/x/3"))
+    assert said[1:] == ["what our copy and its URL look like: × 3"]
+    assert len(reasons(online, store.pages(), row_of(store, "https://a.example/x/0"))) == 1
 
 
 @pytest.mark.parametrize(
