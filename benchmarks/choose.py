@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 TRACES = Path("../shared/traces")
 PAGE = Path("docs/choosing.md")
 PARTS, SEEDS, BUDGETS, BUDGET = 8, 3, ("1%", "2%", "5%"), "2%"
+SMALL = 200  #: pages below which a few fetches are all, and chance decides
+MORE = 8  #: orders of ties then
 WORLDS = ("poisson", "releases", "bursty", "leaders", "flapping")
 WORLD = {"pages": 400, "days": 90, "seed": 5}
 SLACK = 0.002  #: of freshness that may be lost to oldest-first and to `poisson`
@@ -86,12 +88,13 @@ the least that any trace is fresher than with oldest-first, and than with `poiss
 """
 MAIN = f"""## Against oldest-first and `poisson`
 
-Means over {SEEDS} orders of ties.
+Means over {SEEDS} orders of ties; {MORE} where there are fewer than {SMALL} pages, for then a few fetches are
+all, and chance decides.
 """
 OTHERS = f"""## With other numbers
 
-{BUDGET} a day, one order of ties; differences below three points are noise, and `hubs`, with one fetch a
-day, swings by ten and more. `auto` has fresh {auto.FRESH:g}, optimism {online.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {boosted.SHRINK:g}.
+{BUDGET} a day, one order of ties ({MORE} below {SMALL} pages); differences below three points are noise.
+`auto` has fresh {auto.FRESH:g}, optimism {online.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {boosted.SHRINK:g}.
 """
 WITHOUT = """## Without each ingredient
 
@@ -158,14 +161,12 @@ def run(trace: Any, variant: str, budget: str, seed: int) -> Cell:
 
 def cells(folder: Path, path: Path) -> Cells:
     """All that is asked of one trace, made or read: by trace, budget and variant."""
-    opened: list[Any] = []
+    trace = open_trace(path)
 
     def one(variant: str, budget: str, seed: int) -> Cell:
         file = folder / f"{path.name}-{budget}-{variant}-{seed}.json".replace(" ", "_")
         if not file.exists():
-            if not opened:
-                opened.append(open_trace(path))
-            file.write_text(json.dumps(run(opened[0], variant, budget, seed)))
+            file.write_text(json.dumps(run(trace, variant, budget, seed)))
             print(file.stem, file=sys.stderr, flush=True)
         kept: Cell = json.loads(file.read_text())
         return kept
@@ -174,12 +175,13 @@ def cells(folder: Path, path: Path) -> Cells:
         found = [one(variant, budget, seed) for seed in range(seeds)]
         return {name: float(np.mean([run[name] for run in found])) for name in found[0]}
 
+    orders, once = (MORE, MORE) if len(trace) < SMALL else (SEEDS, 1)
     many = BUDGETS if path.parent == TRACES else (BUDGET,)
-    asked = {(b, v): mean(v, b, SEEDS) for b in many for v in (*CLASSIC, "auto")}
+    asked = {(b, v): mean(v, b, orders) for b in many for v in (*CLASSIC, "auto")}
     if path.name == TIGHT[0]:
         asked |= {(TIGHT[1], v): mean(v, TIGHT[1], SEEDS) for v in AT_STAKE}
     if path.parent == TRACES:  # one order of ties for all that is compared with each other
-        asked |= {(f"{BUDGET} once", v): mean(v, BUDGET, 1) for v in TRIED}
+        asked |= {(f"{BUDGET} once", v): mean(v, BUDGET, once) for v in TRIED}
     return {(path.name, *key): cell for key, cell in asked.items()}
 
 

@@ -215,7 +215,7 @@ def test_what_was_learned_is_kept_beside_the_store(tmp_path):
     one = plan(store, 30, now=now, policy="auto")
     [_file] = kept.versions(store.models(), "change")
     loaded = Online()
-    kept.load(loaded, store.models(), "change")
+    kept.load(loaded, store.models(), "change", today=10**6)
     assert loaded.learner.version == 1
     assert loaded.watch.own.count.sum() > 0
     two = plan(store, 30, now=now, policy="auto")
@@ -223,6 +223,17 @@ def test_what_was_learned_is_kept_beside_the_store(tmp_path):
     for day in range(21, 27):
         plan(store, 3, now=BEGIN + (day + 0.5) * DAY, policy="auto")
     assert len(kept.versions(store.models(), "change")) == kept.KEPT
+
+
+def test_what_was_kept_of_a_later_day_is_not_known_before_it(tmp_path):
+    store = filled(tmp_path / "store")
+    now = BEGIN + 20.5 * DAY
+    one = plan(store, 30, now=now, policy="auto")
+    for day in (30, 60, 90):
+        plan(store, 30, now=now + day * DAY, policy="auto")
+    two = plan(store, 30, now=now, policy="auto")
+    assert one.urls() == two.urls()
+    assert np.allclose(one.score, two.score)
 
 
 @pytest.mark.parametrize("damage", [b"", b"no archive", "half", "about"])

@@ -53,8 +53,11 @@ def save(online: Online, folder: Path, event: str) -> Path:
     return file
 
 
-def load(online: Online, folder: Path, event: str) -> None:
-    """Take up the newest version that is whole and of this format; without one learn anew."""
+def load(online: Online, folder: Path, event: str, today: int) -> None:
+    """Take up the newest version that is whole, of this format and no later than a day.
+
+    Without one all is learned anew.
+    """
     for file in reversed(versions(folder, event)):
         try:
             with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
@@ -69,6 +72,8 @@ def load(online: Online, folder: Path, event: str) -> None:
                 "%s is damaged: %s. An older version is taken, or all learned anew.", file, error
             )
             continue
+        if seen.day.today > today:
+            continue  # of a plan for a later day: it would not be what was known on this one
         learned.seed = online.learner.seed
         online.watch, online.learner = seen, learned
         return

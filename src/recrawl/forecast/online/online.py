@@ -10,6 +10,7 @@ import numpy as np
 from recrawl.forecast.online import kept
 from recrawl.forecast.online.learner import Learner
 from recrawl.forecast.online.prior import PAGE, mean_rate
+from recrawl.forecast.online.visits import day_at
 from recrawl.forecast.online.watch import NAMES, START, Watch
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Online:
         """Take up what was recorded since the last time."""
         pages, folder = history.pages(), history.models()
         if folder is not None and not len(self.watch.key):
-            kept.load(self, folder, self.watch.event)
+            kept.load(self, folder, self.watch.event, day_at(now))
         day = self.watch.day.today
         told = self.watch.learn(pages, now)
         if told is None:  # visits came late: begin anew, but for the models

@@ -13,7 +13,7 @@ from recrawl.rates.past import owners, past
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, Pages
+    from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, Pages, Time
 
 #: What a hit is: a change, new links, or links that no page had held.
 EVENTS = ("change", "links", "never-seen-links")
@@ -49,6 +49,11 @@ class Visits:
 def day_of(at: FloatArray) -> FloatArray:
     """The day that a visit at a time ends."""
     return np.floor(at - EDGE)
+
+
+def day_at(now: Time) -> int:
+    """The day that is today."""
+    return int(day_of(np.array(now / DAY)))
 
 
 def new_visits(pages: Pages, folded: IntArray, event: str) -> Visits:

@@ -14,7 +14,7 @@ from recrawl.features.days import Days
 from recrawl.features.groups import LEVELS, names, numbers
 from recrawl.features.own import Own
 from recrawl.forecast.online.prior import rates
-from recrawl.forecast.online.visits import EVENTS, day_of, new_visits
+from recrawl.forecast.online.visits import EVENTS, day_at, day_of, new_visits
 from recrawl.model import DAY
 from recrawl.related.nearest import nearest
 from recrawl.related.vectors import SAMPLE, Vectors
@@ -78,7 +78,7 @@ class Watch:
 
     def learn(self, pages: Pages, now: Time) -> list[Told] | None:
         """Take up what is new, day by day. None: visits came late, and all has to begin anew."""
-        today = int(day_of(np.array([now / DAY]))[0])
+        today = day_at(now)
         grown = not np.array_equal(self.key, pages.key)
         if grown and not self._grow(pages, today):
             return None
