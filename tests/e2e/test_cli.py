@@ -17,8 +17,9 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 
-from recrawl.cli import main
+from recrawl.cli import common, main
 
 NOW = "2026-03-03"
 
@@ -80,6 +81,14 @@ def test_plan_formats(path, format, begins):
     assert done.returncode == 0, done.stderr
     assert done.stdout.lstrip().startswith(begins)
     assert len(done.stdout.splitlines()) == (6 if format == "table" else 5)
+
+
+def test_a_narrow_terminal_cuts_no_address():
+    long = "https://a.example/" + "x" * 200
+    with mock.patch.object(common, "out", Console(file=StringIO(), width=80)) as narrow:
+        common.show("rank", "page", rows=[("1", long)])
+    assert long in narrow.file.getvalue()
+    assert narrow.width == 80
 
 
 def test_ingesting_again_adds_nothing(path, log):

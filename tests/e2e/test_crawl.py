@@ -318,6 +318,29 @@ def test_sitemaps_are_bounded_and_speak_for_their_own_host_alone(tmp_path):
     assert not [url for url in known if url.endswith(("planted", "fed"))]
 
 
+def test_feeds_of_all_hosts_within_reach_are_read(tmp_path):
+    pages = {
+        "http://a.org/": b"<p>see <a href=http://blog.a.org/>blog</a>",
+        "http://blog.a.org/": b"<p>see <a href=/feed>feed</a>",
+        "http://blog.a.org/feed": b"<feed><entry><link href='/fed'/></entry></feed>",
+    }
+    with serving(pages) as site, recrawl.open(tmp_path / "store", create=True) as store:
+        with begin(
+            store,
+            ["http://a.org/"],
+            pace=Pace.parse("9"),
+            scope=Scope(reach="site"),
+            policy=registry.build("policy", "oldest"),
+            clock=Steps(SimpleNamespace(clock=Hand())),
+            every=3600.0,
+            proxy=site.url(),
+            delay=0.0,
+        ) as made:
+            list(made.run(float("inf"), cycles=4))
+        known = set(store.query("SELECT url FROM pages")["url"].to_pylist())
+    assert "http://blog.a.org/fed" in known
+
+
 def test_scope_keeps_the_crawl_at_home(tmp_path):
     trace = open_trace(SMALL)
     with serve(trace, manual=True) as web:

@@ -20,6 +20,8 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
+from rich.text import Text
 
 import recrawl
 from recrawl import units
@@ -27,7 +29,7 @@ from recrawl.errors import BadInput
 from recrawl.policies.auto import PART, weights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from recrawl.model import Budget
 
@@ -68,6 +70,16 @@ Seed = Annotated[int, typer.Option(help="Draws the order of ties, and a random p
 def say(text: str, where: Console = out) -> None:
     """Print data as it is: no markup, no wrapping."""
     where.print(text, markup=False, soft_wrap=True)
+
+
+def show(*columns: str, rows: Iterable[Sequence[str]]) -> None:
+    """Print a table, past the edge of the terminal if need be: a URL cut in two is of no use."""
+    table = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    width, out.width = out.width, WIDE
+    out.print(table, crop=False, soft_wrap=True)
+    out.width = width
 
 
 @contextmanager

@@ -7,14 +7,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 import recrawl
 from recrawl import urls
 from recrawl.adapters.files import FORMATS, lines
 from recrawl.cli.common import (
-    WIDE,
     BudgetText,
     Bytes,
     Discover,
@@ -38,6 +35,7 @@ from recrawl.cli.common import (
     out,
     policy_name,
     say,
+    show,
 )
 from recrawl.errors import BadInput
 
@@ -137,10 +135,10 @@ def explain(
 
 
 def _show(chosen: Plan, top: int = 20) -> None:
-    table = Table("rank", "p(change)", "reason", "page", box=None, pad_edge=False)
-    for record in chosen.head(top).records():
-        cells = (str(record["rank"]), f"{record['p_change']:.2f}", record["reason"], record["url"])
-        table.add_row(*map(Text, cells))
-    out.print(table, width=WIDE, crop=False, soft_wrap=True)  # a URL cut in two is of no use
+    rows = [
+        (str(record["rank"]), f"{record['p_change']:.2f}", record["reason"], record["url"])
+        for record in chosen.head(top).records()
+    ]
+    show("rank", "p(change)", "reason", "page", rows=rows)
     if len(chosen) > top:
         out.print(f"… and {len(chosen) - top:,} more; --format jsonl or urls prints them all.")

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 import recrawl
 from recrawl import units
-from recrawl.cli.common import WIDE, Now, StorePath, clock, err, out, say
+from recrawl.cli.common import Now, StorePath, clock, err, say, show
 from recrawl.model import DAY
 
 
@@ -32,8 +30,9 @@ def search(
     if not found:
         say("No page holds all of these words.", err)
         return
-    table = Table("score", "age", "title", "page", box=None, pad_edge=False)
-    for each in found:
-        age = units.show_days(max(clock(now) - each.at, 0.0) / DAY)
-        table.add_row(*map(Text, (f"{each.score:.2f}", age, each.title, each.url)))
-    out.print(table, width=WIDE, crop=False, soft_wrap=True)
+    ages = [units.show_days(max(clock(now) - each.at, 0.0) / DAY) for each in found]
+    rows = [
+        (f"{each.score:.2f}", age, each.title, each.url)
+        for each, age in zip(found, ages, strict=True)
+    ]
+    show("score", "age", "title", "page", rows=rows)

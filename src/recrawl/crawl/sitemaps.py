@@ -39,9 +39,10 @@ class Sitemaps:
     def read(self, *, now: Time) -> int:
         """Look at those whose turn it is, enter pages and claims; how many pages are new?"""
         new = 0
-        for found in self._sitemaps(self._due(self.discovery.origins(), now)):
+        origins = self.discovery.origins()
+        for found in self._sitemaps(self._due(origins, now)):
             new += self._take("sitemap", found, now)
-        for found in self._feeds(now):
+        for found in self._feeds({urls.host(origin + "/") for origin in origins}, now):
             new += self._take("feed", found, now)
         return new
 
@@ -87,13 +88,11 @@ class Sitemaps:
                         if urls.host(entry.url) in near:
                             waiting.add(entry.url, hosts)
 
-    def _feeds(self, now: Time) -> Iterator[list[Entry]]:
+    def _feeds(self, hosts: set[str], now: Time) -> Iterator[list[Entry]]:
         """What the feeds that pages link to, as far as their names tell, name on their own host."""
-        found = self.store.query(_FEEDS, MOST_FEEDS)["target"].to_pylist()
-        homes = set(self.discovery.homes)
-        for name, kind, named in self._files(
-            self._due([url for url in found if urls.host(url) in homes], now)
-        ):
+        linked = self.store.query(_FEEDS, MOST_FEEDS)["target"].to_pylist()
+        due = self._due([url for url in linked if urls.host(url) in hosts], now)
+        for name, kind, named in self._files(due):
             if kind in ("rss", "feed"):
                 yield [entry for entry in named if urls.host(entry.url) == urls.host(name)]
 
