@@ -63,10 +63,13 @@ class Columns:
     def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         raise NotImplementedError
 
-    def texts(self, page_id: IntArray) -> pa.Array:
+    def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array:
         raise NotImplementedError
 
     def outlinks(self, page_id: IntArray) -> Outlinks:
+        raise NotImplementedError
+
+    def n_links(self, page_id: IntArray) -> IntArray:
         raise NotImplementedError
 
 

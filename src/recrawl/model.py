@@ -102,8 +102,9 @@ class PageSource(Protocol):
 
     def urls(self, page_id: IntArray) -> Sequence[str]: ...
     def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals: ...
-    def texts(self, page_id: IntArray) -> pa.Array: ...
+    def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array: ...
     def outlinks(self, page_id: IntArray) -> Outlinks: ...
+    def n_links(self, page_id: IntArray) -> IntArray: ...
 
 
 @dataclass(frozen=True)
@@ -161,13 +162,20 @@ class Pages:
         """What past visits showed; on request only links that no page had held count as new."""
         return self.source.intervals(self.page_id, never_seen=never_seen)
 
-    def texts(self) -> pa.Array:
-        """What our copy of each page says (large_string); null where it was not kept."""
-        return self.source.texts(self.page_id)
+    def texts(self, characters: int | None = None) -> pa.Array:
+        """What our copy of each page says (large_string), or the first so many characters of it.
+
+        Null where it was not kept.
+        """
+        return self.source.texts(self.page_id, characters)
 
     def outlinks(self) -> Outlinks:
         """The links on our copy of each page; none where they were not kept."""
         return self.source.outlinks(self.page_id)
+
+    def n_links(self) -> IntArray:
+        """How many links our copy of each page has; 0 where they were not kept."""
+        return self.source.n_links(self.page_id)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from recrawl.chance import drawn
 from recrawl.checks import sample_pages
 from recrawl.errors import BadInput
-from recrawl.model import Budget
-from recrawl.planner.plan import Plan, plan
+from recrawl.model import DAY, Budget
+from recrawl.planner.plan import EXPLORED, Plan, plan
 from recrawl.planner.rules import Rule
 
 NOW = 1_800_000_000.0
@@ -148,6 +148,9 @@ def test_a_budget_that_cannot_be_meant_is_refused():
         Budget(share=1.5),
         Budget(fetches=-1),
         Budget(fetches=1, share=0.1),
+        Budget(fetches=np.inf),
+        Budget(host_cap=np.inf),
+        Budget(every=np.inf, host_delay=np.inf),
     ):
         past = Past([0], bytes=np.array([np.nan]))
         with pytest.raises(BadInput, match="Budget"):
@@ -156,9 +159,18 @@ def test_a_budget_that_cannot_be_meant_is_refused():
 
 def test_a_plan_cannot_be_made_for_a_time_before_the_last_visit():
     past = Past([0], last_attempt=np.array([NOW]))
-    for now in (NOW - 1, np.nan, np.inf):
+    for now in (NOW - 1.1 * DAY, np.nan, np.inf):
         with pytest.raises(BadInput, match="now must be"):
             plan(past, 1, now=now, policy=Given([1.0]))
+    assert len(plan(past, 1, now=NOW - 60.0, policy=Given([1.0]))) == 1  # a clock was set back
+
+
+def test_a_share_for_exploring_below_one_fetch_is_a_fetch_at_times():
+    past, policy = Past([0] * 20), Given(np.arange(20.0))
+    spend = Budget(fetches=2, explore=0.1)
+    chosen = [plan(past, spend, now=NOW + cycle, policy=policy) for cycle in range(300)]
+    explored = [int((p.why == EXPLORED).sum()) for p in chosen]
+    assert 30 < sum(explored) < 90
 
 
 def test_ties_by_id_are_the_lowest_ids():

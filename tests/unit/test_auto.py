@@ -225,6 +225,27 @@ def test_what_was_learned_is_kept_beside_the_store(tmp_path):
     assert len(kept.versions(store.models(), "change")) == kept.KEPT
 
 
+def test_what_cannot_be_kept_leaves_nothing_behind(tmp_path, monkeypatch):
+    store, now = filled(tmp_path / "store"), BEGIN + 20.5 * DAY
+    store.models().mkdir(exist_ok=True)
+    (store.models() / "auto-change-backup.npz").write_bytes(b"")
+
+    def full(stream, **arrays):
+        stream.write(b"x" * 1_000)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(kept.np, "savez", full)
+    assert len(plan(store, 3, now=now, policy="auto")) == 3
+    assert [file.name for file in store.models().iterdir()] == ["auto-change-backup.npz"]
+
+
+def test_the_chance_of_a_change_does_not_depend_on_who_else_is_asked_about(tmp_path):
+    store, now, policy = filled(tmp_path / "store"), BEGIN + 20.5 * DAY, "auto:objective=new-links"
+    many, few = (plan(store, n, now=now, policy=policy) for n in (30, 3))
+    said = dict(zip(many.urls(), many.p_change, strict=True))
+    assert [said[url] for url in few.urls()] == pytest.approx(few.p_change.tolist())
+
+
 def test_what_was_kept_of_a_later_day_is_not_known_before_it(tmp_path):
     store = filled(tmp_path / "store")
     now = BEGIN + 20.5 * DAY

@@ -100,6 +100,7 @@ def test_unknown_page(crawl):
         ("[[rule]]\nmatch = 5", "must be a URL"),
         ('[[rule]]\nmatch = "*"\nnevr = true', "no key 'nevr'"),
         ('[[rule]]\nmatch = "*"\nweight = inf', "a number, 0 or more"),
+        ('[[rule]]\nmatch = "*"\nweight = "2"', "a number, 0 or more"),
         ('[[rule]]\nmatch = "*"\nmin_interval = "soon"', "90s"),
     ],
 )

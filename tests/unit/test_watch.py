@@ -117,6 +117,73 @@ def test_pages_first_seen_after_now(store):
     assert np.isfinite(watch.columns).all()
 
 
+def test_what_our_copy_is_now_does_not_tell_of_visits_long_ago(store):
+    random = np.random.default_rng(0)
+    changes = np.zeros(200, int)
+    for day in range(50):  # a line more with every change, at the same rate everywhere
+        changes += random.random(200) < 0.08
+        rows = [
+            (f"https://a.example/x/{i}", c, "a line\n" * (1 + c)) for i, c in enumerate(changes)
+        ]
+        visit(store, day + 0.3, rows[day % 2 :: 2])
+    told = Watch().learn(store.pages(), BEGIN + 50 * DAY)
+    length = NAMES.index("length")
+    early = np.concatenate([one.columns[length] for one in told[:-4]])
+    assert early.std() == pytest.approx(0.0, abs=1e-6)
+    assert told[-1].columns[length].std() > 0.1
+    assert told[0].columns[NAMES.index("length of the URL")].std() > 0.0
+
+
+def test_old_logs_that_come_after_the_first_plan(store):
+    watch, now = Watch(), BEGIN + 100.5 * DAY
+    urls = [f"https://a.example/x/{i}" for i in range(5)]
+    visit(store, 100, [(u, 1, "t") for u in urls])
+    watch.learn(store.pages(), now)
+    for day in range(100):
+        visit(store, day, [(u, day // 7, "t") for u in urls])
+    assert watch.learn(store.pages(), now) is None
+
+
+def test_pages_are_watched_from_their_first_visit_on(store):
+    urls = [f"https://h{i}.example/d/{i}" for i in range(6)]
+    tell_of(store, *urls, day=0)
+    daily, once = Watch(), Watch()
+    for day, some in ((1, urls[:2]), (60, urls[2:]), (61, urls[2:])):
+        visit(store, day, [(u, 1, FRUIT) for u in some])
+        daily.learn(store.pages(), BEGIN + (day + 0.5) * DAY)
+    once.learn(store.pages(), BEGIN + 61.5 * DAY)
+    for name in ("like pages since", "days since a hit"):
+        assert np.allclose(daily.columns[NAMES.index(name)], once.columns[NAMES.index(name)])
+
+
+def test_words_are_not_learned_anew_every_day_where_some_pages_say_nothing(store, monkeypatch):
+    for module in ("forecast.online.watch", "related.vectors"):
+        monkeypatch.setattr(f"recrawl.{module}.SAMPLE", 20)
+    rows = [(f"https://a.example/{i}", 1, f"apple w{i % 7} pear") for i in range(100)]
+    visit(store, 0, [(u, d, text if i % 20 else None) for i, (u, d, text) in enumerate(rows)])
+    watch = Watch()
+    for day in (1, 2):
+        watch.learn(store.pages(), BEGIN + (day + 0.5) * DAY)
+    assert not len(watch._unread(store.pages()))
+
+
+def test_outcomes_that_are_not_those_that_were_learned(tmp_path):
+    watch, now = Watch(), BEGIN + 9.5 * DAY
+    for name, digest in (("a", lambda day: day), ("b", lambda day: 1)):
+        with Store.open(tmp_path / name, create=True) as made:
+            for day in range(9):
+                visit(made, day, [("https://a.example/x", digest(day), "t")])
+            told = watch.learn(made.pages(), now)
+    assert told is None
+
+
+def test_an_earlier_day_is_learned_anew(store):
+    visit(store, 0, [("https://a.example/x", 1, "t")])
+    watch = Watch()
+    assert watch.learn(store.pages(), BEGIN + 90 * DAY) is not None
+    assert watch.learn(store.pages(), BEGIN + DAY) is None
+
+
 def test_reasons_of_links_speak_of_links(store):
     def rows(day):
         yield "https://a.example/x/0", 1, "same", [f"https://o.example/{i}" for i in range(day + 1)]

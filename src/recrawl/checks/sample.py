@@ -55,11 +55,14 @@ class SampleSource:
         at = np.arange(start[-1]) + np.repeat(first - start[:-1], counts)
         return replace(_pick(self.past, at), start=start)
 
-    def texts(self, page_id: IntArray) -> pa.Array:
+    def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array:  # noqa: ARG002
         return pa.nulls(len(page_id), pa.large_string())
 
     def outlinks(self, page_id: IntArray) -> Outlinks:
         return Outlinks(np.zeros(len(page_id) + 1, np.int64), np.empty(0, np.uint64))
+
+    def n_links(self, page_id: IntArray) -> IntArray:
+        return np.zeros(len(page_id), np.int64)
 
 
 @dataclass(frozen=True)

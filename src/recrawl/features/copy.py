@@ -24,13 +24,17 @@ COUNTED = {
     "words of change": r"(?i)\b(?:updat|modif|latest|new|chang|version|releas)",
 }
 READ = 20_000  #: characters of a text that are looked at
-NAMES = ("length", "links", *COUNTED, "depth", "digits in the URL", "length of the URL")
+OF_URL = ("depth", "digits in the URL", "length of the URL")
+NAMES = ("length", "links", *COUNTED, *OF_URL)
 
 
 def columns(texts: pa.Array, links: IntArray, urls: Sequence[str]) -> FloatArray:
-    """A row for each of NAMES, logarithms; 0 where the copy is not known."""
+    """A row for each of NAMES, logarithms; 0 where the copy is not known.
+
+    Of the texts the first READ characters are asked for.
+    """
     names = pa.array(urls, pa.string())
-    texts = pc.utf8_slice_codeunits(texts.cast(pa.large_string()), 0, READ)
+    texts = texts.cast(pa.large_string())
     counts = [
         pc.utf8_length(texts),
         pa.array(links),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from recrawl import urls
 from recrawl.chance import mix
@@ -177,10 +178,11 @@ class MemoryHistory:
             },
         )
 
-    def texts(self, page_id: IntArray) -> pa.Array:
+    def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array:
         if self.copies is None:
             return pa.nulls(len(page_id), pa.large_string())
-        return self.copies.texts(page_id, _seconds(self._state.last_visit[page_id]))
+        found = self.copies.texts(page_id, _seconds(self._state.last_visit[page_id]))
+        return found if characters is None else pc.utf8_slice_codeunits(found, 0, characters)
 
     def outlinks(self, page_id: IntArray) -> Outlinks:
         if self.copies is None:
@@ -190,6 +192,9 @@ class MemoryHistory:
         key = mix(target.astype(np.uint64))
         key[is_page] = self._fixed["key"][target[is_page]]
         return Outlinks(start, key)
+
+    def n_links(self, page_id: IntArray) -> IntArray:
+        return np.diff(self.outlinks(page_id).start)
 
 
 def _nulls(n: int) -> pa.Array:

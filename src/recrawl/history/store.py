@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recrawl.protocols import Detector
 
 SCHEMA_VERSION = 1
+MOST_CHARACTERS = 2**31 - 1  #: all of a text
 
 
 @dataclass(frozen=True)
@@ -163,10 +164,11 @@ class Store:
             **{name: _plain(found[name]) for name in ("new_internal", "new_external", "links")},
         )
 
-    def texts(self, page_id: IntArray) -> pa.Array:
+    def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array:
+        most = MOST_CHARACTERS if characters is None else characters
         with self._connect() as connection:
             wanted = _asked(page_id)  # noqa: F841
-            found: pa.Table = connection.sql(_TEXTS).to_arrow_table()
+            found: pa.Table = connection.sql(_TEXTS, params=[most]).to_arrow_table()
         return found["text"].cast(pa.large_string()).combine_chunks()
 
     def outlinks(self, page_id: IntArray) -> Outlinks:
@@ -177,6 +179,12 @@ class Store:
         key = keys(named.dictionary.to_pylist())
         start = np.searchsorted(found["row"].to_numpy(), np.arange(len(page_id) + 1))
         return Outlinks(start.astype(np.int64), key[named.indices.to_numpy()])
+
+    def n_links(self, page_id: IntArray) -> IntArray:
+        with self._connect() as connection:
+            wanted = _asked(page_id)  # noqa: F841
+            found = connection.sql(_N_LINKS).fetchnumpy()
+        return _plain(found["n"])
 
     def validators(self, page_id: IntArray) -> tuple[list[str | None], list[float | None]]:
         """ETag and time of Last-Modified of our copy of each page, None where it came with none.
@@ -305,11 +313,16 @@ SELECT * REPLACE (
 FROM intervals LEFT JOIN shown USING (row, "at") ORDER BY row, "at"
 """  # noqa: S608
 _TEXTS = """
-SELECT text FROM wanted LEFT JOIN contents USING (page_id) ORDER BY row
+SELECT left(text, ?) AS text FROM wanted LEFT JOIN contents USING (page_id) ORDER BY row
 """
 _OUTLINKS = """
 SELECT row, target FROM links JOIN wanted USING (page_id)
 WHERE last_seen IS NULL ORDER BY row, target
+"""
+_N_LINKS = """
+SELECT count(target) AS n FROM wanted
+LEFT JOIN (SELECT page_id, target FROM links WHERE last_seen IS NULL) USING (page_id)
+GROUP BY row ORDER BY row
 """
 _VALIDATORS = """
 WITH seen AS (

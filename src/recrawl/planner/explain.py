@@ -11,7 +11,16 @@ from recrawl import units
 from recrawl.errors import BadInput
 from recrawl.forecast.signals import odds, updated
 from recrawl.model import DAY
-from recrawl.planner.plan import DEFAULT_POLICY, DISCOVERED, SCORED, contest, due, p_change, told
+from recrawl.planner.plan import (
+    DEFAULT_POLICY,
+    DISCOVERED,
+    SCORED,
+    boost,
+    contest,
+    due,
+    p_change,
+    told,
+)
 from recrawl.protocols import Reasoner
 from recrawl.rates.smoothed import quantiles, smoothed
 
@@ -143,7 +152,8 @@ def _wait(game: Contest, row: int, needed: float) -> str:
         last[row] -= days * DAY
         seen[row] -= days * DAY
         older = replace(game.pages, last_visit=last, first_seen=seen)
-        return float(game.policy.score(older, game.now)[row] * game.ruled.weight[row])
+        worth = game.policy.score(older, game.now) * game.ruled.weight
+        return float((worth * boost(game.policy, game.heard, older, game.now))[row])
 
     if not score(FAR) > needed:
         return "Waiting alone would not do it under this policy: it must be seen to change."

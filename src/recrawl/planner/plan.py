@@ -32,6 +32,7 @@ DEFAULT_POLICY = "auto"  #: because it learns from all there is, and starves no 
 PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED = range(5)
 WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ")
 RETRY_FIRST, RETRY_LAST = 3600.0, 30 * DAY  #: back-off of a failing page: doubles in between
+AHEAD = DAY  #: by how much the clocks of those who record visits may be fast
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,7 +112,7 @@ class Contest:
         """The winning rows, best first within each reason, and the reasons."""
         allowance = _allowance(self.pages, self.budget)
         rows = np.flatnonzero(self.eligible)
-        explored = int(self.budget.explore * self.fetches)
+        explored = _whole(self.budget.explore * self.fetches, self.now)
         overdue, days = rows[:0], self.score
         if explored or self.ruled.max_interval.min(initial=np.inf) < np.inf:
             days = self.pages.days_since_visit(self.now)
@@ -154,7 +155,7 @@ def contest(
     judge = scorer(policy, seed) if isinstance(policy, str) else policy
     spend = budget if isinstance(budget, Budget) else units.budget(budget)
     pages = history.pages()
-    _check_now(pages, now)
+    now = _checked(now, pages)
     judge.learn(history, now)
     ruled = apply(rules, pages)
     claims = history.signals()
@@ -163,7 +164,7 @@ def contest(
         pages=pages,
         policy=judge,
         heard=said,
-        score=judge.score(pages, now) * ruled.weight * _boost(judge, said, pages, now),
+        score=judge.score(pages, now) * ruled.weight * boost(judge, said, pages, now),
         ties=drawn(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
         ruled=ruled,
         eligible=~ruled.never & (ruled.pin | (now >= due(pages, ruled))),
@@ -202,7 +203,7 @@ def p_change(policy: Policy, pages: Pages, now: Time) -> FloatArray:
     return from_rate(smoothed(pages), pages.days_since_visit(now)).p_change
 
 
-def _boost(policy: Policy, said: list[Heard], pages: Pages, now: Time) -> FloatArray | float:
+def boost(policy: Policy, said: list[Heard], pages: Pages, now: Time) -> FloatArray | float:
     """What signals make of scores: as much as of the probability of a change."""
     if not said:
         return 1.0
@@ -248,16 +249,17 @@ def _whole(quota: float, now: Time) -> int:
     return int(quota + chance)
 
 
-def _check_now(pages: Pages, now: Time) -> None:
-    """A plan may not see what comes after it."""
+def _checked(now: Time, pages: Pages) -> Time:
+    """A plan may not see what comes after it; if clocks differ, it is as of the last visit."""
     latest = float(np.fmax.reduce(pages.last_attempt, initial=-np.inf))
     if not isinstance(now, int | float):
         raise BadInput(f"now must be seconds since 1970. Got {now!r}; try datetime.timestamp().")
-    if not (np.isfinite(now) and now >= latest):
+    if not (np.isfinite(now) and now >= latest - AHEAD):
         raise BadInput(
             f"now must be a time not before the last visit, {units.show_time(latest)}. "
             f"Got {units.show_time(now)}; leave it out, or give a later one."
         )
+    return max(now, latest)
 
 
 def _check_budget(budget: Budget) -> None:
@@ -265,7 +267,9 @@ def _check_budget(budget: Budget) -> None:
     limits = {"share": 1.0, "explore": 1.0, "discover": 1.0}
     for name in (f.name for f in fields(budget)):
         value, most = getattr(budget, name), limits.get(name, np.inf)
-        if value is not None and not (isinstance(value, int | float) and 0 <= value <= most):
+        if value is not None and not (
+            isinstance(value, int | float) and 0 <= value <= most and value < np.inf
+        ):
             rule = f"a number from 0 to {most:g}" if most < np.inf else "a number, 0 or more"
             raise BadInput(f"Budget: {name} must be {rule}. Got {value!r}.")
     if budget.fetches is not None and budget.share is not None:

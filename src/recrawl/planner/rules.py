@@ -83,8 +83,10 @@ def _rule(entry: dict[str, Any], where: str) -> Rule:
         if key not in KEYS:
             raise BadInput(f"{where}: no key {key!r}. Known: {', '.join(KEYS)}.")
         kind, rule = KEYS[key]
-        finite = key != "weight" or (not isinstance(value, bool) and 0 <= value < float("inf"))
-        if not isinstance(value, kind) or not finite:
+        good = isinstance(value, kind)
+        if good and key == "weight":
+            good = not isinstance(value, bool) and 0 <= value < float("inf")
+        if not good:
             raise BadInput(f"{where}: {key} must be {rule}. Got {value!r}.")
     if "match" not in entry:
         raise BadInput(f'{where}: match is missing. Add match = "https://…".')

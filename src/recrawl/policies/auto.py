@@ -9,12 +9,14 @@ import numpy as np
 
 from recrawl import registry
 from recrawl.errors import BadInput
+from recrawl.forecast import from_rate
 from recrawl.forecast.online.online import Online
 from recrawl.forecast.online.reasons import reasons
 from recrawl.model import Forecast
 from recrawl.policies.links import Links
 from recrawl.policies.objectives import INDICES
 from recrawl.policies.user_centric import UserCentric
+from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +82,9 @@ class Auto:
 
     def forecast(self, pages: Pages, now: Time) -> Forecast:
         """The probability of a change."""
-        changes = next(self._online("change"), Online("change", self.seed))
+        changes = next(self._online("change"), None)
+        if changes is None:
+            return from_rate(smoothed(pages), pages.days_since_visit(now))
         return Forecast(p_change=-np.expm1(-changes.hits(pages, now)))
 
     def reasons(self, pages: Pages, row: int) -> list[str]:

@@ -45,6 +45,12 @@ def test_groups_by_url():
     assert len(called) == group.max() + 1 == len(set(called.tolist()))
 
 
+def test_a_directory_may_have_an_empty_name_in_its_path():
+    urls = [f"https://web.example/2020/https://a.org/{page}" for page in "xy"]
+    *_, directory, _pattern = numbers(names(urls))[0]
+    assert directory[0] == directory[1] != ALONE
+
+
 class PlainDays:
     """What `Days` does, day by day in dictionaries, for one group."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 #: What the arrays are shaped by, beside the version of the format; others are learned anew.
-FORMAT = [3, days.KEPT, watch.NEAR, watch.DIMS, boosted.DEPTH, *watch.NAMES]
+FORMAT = [4, days.KEPT, watch.NEAR, watch.DIMS, boosted.DEPTH, *watch.NAMES]
 KEPT = 3  #: files
 _KINDS = {k.__name__: k for k in (Watch, Learner, Own, Around, Days, Vectors, Hazard, Boosted)}
 
@@ -43,11 +43,14 @@ def save(online: Online, folder: Path, event: str) -> Path:
     about = {"format": FORMAT, "tree": tree}
     file = folder / f"auto-{event}-{number:06}.npz"
     new = file.with_suffix(f".{os.getpid()}.new")  # others may be planning too
-    with new.open("wb") as stream:
-        np.savez(stream, about=np.array(json.dumps(about)), **arrays)
-        stream.flush()
-        os.fsync(stream.fileno())
-    new.rename(file)
+    try:
+        with new.open("wb") as stream:
+            np.savez(stream, about=np.array(json.dumps(about)), **arrays)
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.rename(file)
+    finally:
+        new.unlink(missing_ok=True)  # a full disk leaves half a file
     for gone in old[: 1 - KEPT]:
         gone.unlink(missing_ok=True)
     return file
@@ -86,7 +89,7 @@ def _check(found: object, fresh: object) -> None:
 
 def versions(folder: Path, event: str) -> list[Path]:
     """The files of one kind of event, the oldest first."""
-    return sorted(folder.glob(f"auto-{event}-*.npz"))
+    return sorted(folder.glob(f"auto-{event}-{'[0-9]' * 6}.npz"))
 
 
 def _flat(value: Any, arrays: dict[str, Any]) -> Any:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 NEAR = 10  #: neighbours of a page
 DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
 GROWN = 2  #: times as many pages as the words were learned from: learn them anew
-AT_ONCE = 50_000  #: texts in memory
+AT_ONCE = 20_000  #: texts in memory
+LATELY = 3  #: days for which our copy is taken for what it was then
 SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
 PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
 DAYS = tuple(f"days of {level}" for level in LEVELS)
@@ -37,6 +38,7 @@ LIKE = ("like pages since", "like pages' rate")
 #: The columns: those that move within a day first.
 NAMES = (*DAYS, *LIKE, *own.NAMES, *copy.NAMES)
 MOVING = len(DAYS) + 1
+SAID = slice(len(NAMES) - len(copy.NAMES), len(NAMES) - len(copy.OF_URL))  #: those of the copy
 START = "days of directory"  #: what alone is believed before anything was learned
 
 
@@ -64,6 +66,8 @@ class Watch:
         self.key = key
         self.own = Own.begin(first)
         self.copied = np.full(size, -1, np.int64)  #: which copy was read: changes before it
+        self.read = np.full(size, -np.inf)  #: the day when a copy was first read
+        self.recent = np.zeros(size, np.uint64)  #: outcomes that were folded, the newest in bit 0
         self.spoken = np.zeros(size, np.bool_)  #: whether its text is known
         self.looked = np.full(size, -np.inf)  #: the visit that was the last when it was read
         self.name = np.zeros((len(LEVELS), size), np.uint64)
@@ -79,13 +83,16 @@ class Watch:
     def learn(self, pages: Pages, now: Time) -> list[Told] | None:
         """Take up what is new, day by day. None: visits came late, and all has to begin anew."""
         today = day_at(now)
+        if len(self.key) and today < self.day.today:  # what was learned is of a later day
+            return None
         grown = not np.array_equal(self.key, pages.key)
         if grown and not self._grow(pages, today):
             return None
+        self._begin_watch(pages)
         new = new_visits(pages, self.own.folded, self.event)
         if self._is_late(pages, new):
             return None
-        self.own.folded = pages.n_compared.astype(np.int64)
+        self.own.folded, self.recent = pages.n_compared.astype(np.int64), pages.recent.copy()
         told = []
         for visits in new.by_day():
             self.day.turn(int(day_of(visits.end[-1:])[0]))
@@ -94,15 +101,26 @@ class Watch:
         self._look(pages, now / DAY, np.unique(new.page), whole=grown or turned)
         return told
 
+    def _begin_watch(self, pages: Pages) -> None:
+        """Pages not compared yet are watched from their first visit on, not since heard of."""
+        none = self.own.folded == 0
+        if none.any():
+            self.own.first[none] = self.own.last[none] = _since(pages)[none]
+
+    def _is_other(self, pages: Pages) -> bool:
+        """Whether the outcomes that were folded are not those of these pages."""
+        more = pages.n_compared - self.own.folded
+        by = np.clip(more, 0, 63).astype(np.uint64)
+        kept = self.recent & (np.uint64(2**64 - 1) >> by)  # as many as are still there
+        return bool((more < 0).any() or ((more < 64) & (pages.recent >> by != kept)).any())
+
     def _is_late(self, pages: Pages, new: Visits) -> bool:
-        """Whether visits were recorded that lie before those already known."""
-        if not self.own.folded.any():
-            return False
+        """Whether visits were recorded that lie before those already known, or others than they."""
         known = self.own.folded[new.page] > 0
         before = new.end <= self.own.last[new.page]
         # of other pages too, but for those of a day: crawlers report when they are done
         before = (known & before) | (day_of(new.end) < self.day.today - 1)
-        return bool(before.any() or (pages.n_compared < self.own.folded).any())
+        return bool(before.any()) or self._is_other(pages)
 
     def _grow(self, pages: Pages, today: int) -> bool:
         """Make room for new pages; False if old ones went."""
@@ -112,11 +130,10 @@ class Watch:
         place = order[np.minimum(place, len(order) - 1)] if len(order) else place[:0]
         if len(place) < len(old["key"]) or not np.array_equal(pages.key[place], old["key"]):
             return False
-        since = np.where(np.isnan(pages.first_visit), pages.first_seen, pages.first_visit)
-        self._begin(pages.key.copy(), since / DAY)
+        self._begin(pages.key.copy(), _since(pages))
         for name in ("own", "like"):
             getattr(self, name).put(old[name], place)
-        for name in ("copied", "spoken", "looked", "vector"):
+        for name in ("copied", "read", "recent", "spoken", "looked", "vector"):
             getattr(self, name)[place] = old[name]
         for name in ("name", "about"):
             getattr(self, name)[:, place] = old[name]
@@ -128,7 +145,9 @@ class Watch:
         if not len(place):
             self.day.today = min(int(self.own.first.min(initial=today)), today)
         # What stood on a page before its first visit here is not known: let it be our copy.
-        self._read(pages, np.flatnonzero(~np.isnan(pages.last_visit) & (self.copied < 0)))
+        unread = np.flatnonzero(~np.isnan(pages.last_visit) & (self.copied < 0))
+        self._read(pages, unread)
+        self.read[unread] = today
         self.rate, self.mean = self._rates(np.arange(len(self.key)))
         return True
 
@@ -139,6 +158,9 @@ class Watch:
         """Visits of one day."""
         page, begin = new.page, new.end - new.days
         columns, rate = self._columns(page, begin, new.end), self.rate[page]
+        before = new.end < self.read[page] - LATELY
+        if before.any():  # our copy is not what it was then, and grew with every change since
+            columns[SAID, before] = self.about[: -len(copy.OF_URL)].mean(axis=1)[:, None]
         due = np.maximum(rate * new.days, 1e-9)
         # a hit when many changes were due stands for as many; Poisson, given that it is not 0
         events = np.where(new.hit, due / -np.expm1(-due), 0.0)
@@ -194,9 +216,8 @@ class Watch:
         for begin in range(0, len(rows), AT_ONCE):
             part = rows[begin : begin + AT_ONCE]
             some = pages.take(part)
-            texts = some.texts()
-            held = np.diff(some.outlinks().start)
-            self.about[:, part] = copy.columns(texts, held, some.urls())
+            texts = some.texts(copy.READ)
+            self.about[:, part] = copy.columns(texts, some.n_links(), some.urls())
             self.spoken[part] = texts.is_valid().to_numpy(zero_copy_only=False)
             moved.append(self._embed(part, texts))
         self._find_like(np.concatenate(moved))
@@ -206,9 +227,9 @@ class Watch:
         """From a sample of these copies, if no words are known."""
         if self.vectors is not None:
             return
-        some = rows[:: max(len(rows) // SAMPLE, 1)]
-        texts = pages.take(some).texts()
-        self.fitted = len(texts) - texts.null_count
+        step = max(len(rows) // SAMPLE, 1)
+        texts = pages.take(rows[::step]).texts(CHARACTERS)
+        self.fitted = step * (len(texts) - texts.null_count)  # the texts that these stand for
         if self.fitted:
             self.vectors = Vectors(dims=DIMS, characters=CHARACTERS).fit(texts)
             self.vector[:] = 0.0
@@ -229,3 +250,8 @@ class Watch:
         exact = known if len(moved) * known <= PAIRS else 0
         self.like.set(moved, nearest(self.vector, NEAR, rows=moved, exact=exact))
         self.like.offer(moved)
+
+
+def _since(pages: Pages) -> FloatArray:
+    """The day since when each page is watched: its first visit, or when it was first heard of."""
+    return np.where(np.isnan(pages.first_visit), pages.first_seen, pages.first_visit) / DAY
