@@ -106,8 +106,9 @@ LEFT = f"""## Leaving each trace out in turn
 The variant that captures most on the other traces, of those above that lose no more than {SLACK} of freshness
 there to oldest-first and to `poisson`; and what it does on the trace left out.
 """
-HARDEST = f"""By this rule less optimism is better, by less than noise. What speaks for more is {TIGHT[0]} at {TIGHT[1]}
-a day, where pages flap and freshness is lost first (means over {SEEDS} orders of ties):
+HARDEST = f"""This rule sees {BUDGET} a day alone, where the best are apart by less than noise. It does not see
+{TIGHT[0]} at {TIGHT[1]} a day, where pages flap and freshness is lost first, and which decided between them (means
+over {SEEDS} orders of ties):
 """
 MADE = f"""## Worlds
 
