@@ -13,7 +13,7 @@ from recrawl.chance import drawn
 from recrawl.checks import sample_pages
 from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
-from recrawl.planner.plan import EXPLORED, Plan, plan
+from recrawl.planner.plan import Plan, plan
 from recrawl.planner.rules import Rule
 
 NOW = 1_800_000_000.0
@@ -163,14 +163,6 @@ def test_a_plan_cannot_be_made_for_a_time_before_the_last_visit():
         with pytest.raises(BadInput, match="now must be"):
             plan(past, 1, now=now, policy=Given([1.0]))
     assert len(plan(past, 1, now=NOW - 60.0, policy=Given([1.0]))) == 1  # a clock was set back
-
-
-def test_a_share_for_exploring_below_one_fetch_is_a_fetch_at_times():
-    past, policy = Past([0] * 20), Given(np.arange(20.0))
-    spend = Budget(fetches=2, explore=0.1)
-    chosen = [plan(past, spend, now=NOW + cycle, policy=policy) for cycle in range(300)]
-    explored = [int((p.why == EXPLORED).sum()) for p in chosen]
-    assert 30 < sum(explored) < 90
 
 
 def test_ties_by_id_are_the_lowest_ids():

@@ -106,7 +106,7 @@ def test_the_diary_keeps_what_it_knows_of_pages_when_others_come():
     said = {0: "a a b", 1: "b", 2: ""}
 
     class Told:
-        def texts(self, page_id):
+        def texts(self, page_id, characters=None):
             return pa.array([said[page] for page in page_id.tolist()], pa.large_string())
 
     def noted(diary, rows, at):

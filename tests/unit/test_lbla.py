@@ -27,7 +27,7 @@ TOPICS = [
 class Copies(SampleSource):
     """Intervals from memory, and texts by topic; a third of the hosts has none."""
 
-    def texts(self, page_id):
+    def texts(self, page_id, characters=None):
         return pa.array(
             [None if p % 10 == 9 else f"{TOPICS[p % 3]} page {p}" for p in page_id.tolist()],
             pa.large_string(),
@@ -111,7 +111,7 @@ def test_taught_anew_only_when_it_is_time_and_only_changed_texts_are_read():
     asked = []
 
     class Counting(Copies):
-        def texts(self, page_id):
+        def texts(self, page_id, characters=None):
             asked.append(page_id)
             return super().texts(page_id)
 

@@ -112,7 +112,7 @@ class Contest:
         """The winning rows, best first within each reason, and the reasons."""
         allowance = _allowance(self.pages, self.budget)
         rows = np.flatnonzero(self.eligible)
-        explored = _whole(self.budget.explore * self.fetches, self.now)
+        explored = int(self.budget.explore * self.fetches)
         overdue, days = rows[:0], self.score
         if explored or self.ruled.max_interval.min(initial=np.inf) < np.inf:
             days = self.pages.days_since_visit(self.now)
