@@ -280,6 +280,24 @@ def test_sitemaps_are_believed_where_they_have_been_right(world, tmp_path):
     assert all(checked.values()), checked
 
 
+def known_after(site, path, seeds, scope, cycles):
+    """The pages that a crawl of a site has heard of after so many cycles."""
+    with recrawl.open(path, create=True) as store:
+        with begin(
+            store,
+            seeds,
+            pace=Pace.parse("9"),
+            scope=scope,
+            policy=registry.build("policy", "oldest"),
+            clock=Steps(SimpleNamespace(clock=Hand())),
+            every=3600.0,
+            proxy=site.url(),
+            delay=0.0,
+        ) as made:
+            list(made.run(float("inf"), cycles=cycles))
+        return set(store.query("SELECT url FROM pages")["url"].to_pylist())
+
+
 def test_sitemaps_are_bounded_and_speak_for_their_own_host_alone(tmp_path):
     """An index that names itself, hundreds of files and another host's; claims about others."""
     named = ["/index.xml", *(f"/{i}.xml" for i in range(200)), "http://evil.example/0.xml"]
@@ -295,20 +313,9 @@ def test_sitemaps_are_bounded_and_speak_for_their_own_host_alone(tmp_path):
             "/feed": f"<feed><entry><link href='http://{other}.example/fed'/></entry></feed>",
         }
         pages |= {f"http://{host}.example{path}": text.encode() for path, text in files.items()}
-    with serving(pages) as site, recrawl.open(tmp_path / "store", create=True) as store:
-        with begin(
-            store,
-            ["http://a.example/", "http://b.example/"],
-            pace=Pace.parse("9"),
-            scope=Scope(),
-            policy=registry.build("policy", "oldest"),
-            clock=Steps(SimpleNamespace(clock=Hand())),
-            every=3600.0,
-            proxy=site.url(),
-            delay=0.0,
-        ) as made:
-            list(made.run(float("inf"), cycles=2))
-        known = set(store.query("SELECT url FROM pages")["url"].to_pylist())
+    seeds = ["http://a.example/", "http://b.example/"]
+    with serving(pages) as site:
+        known = known_after(site, tmp_path / "store", seeds, Scope(), cycles=2)
     asked = Counter(site.paths())
     assert asked["http://a.example/feed"] >= 1
     assert asked["http://a.example/robots.txt"] == asked["http://a.example/index.xml"] == 1
@@ -324,20 +331,9 @@ def test_feeds_of_all_hosts_within_reach_are_read(tmp_path):
         "http://blog.a.org/": b"<p>see <a href=/feed>feed</a>",
         "http://blog.a.org/feed": b"<feed><entry><link href='/fed'/></entry></feed>",
     }
-    with serving(pages) as site, recrawl.open(tmp_path / "store", create=True) as store:
-        with begin(
-            store,
-            ["http://a.org/"],
-            pace=Pace.parse("9"),
-            scope=Scope(reach="site"),
-            policy=registry.build("policy", "oldest"),
-            clock=Steps(SimpleNamespace(clock=Hand())),
-            every=3600.0,
-            proxy=site.url(),
-            delay=0.0,
-        ) as made:
-            list(made.run(float("inf"), cycles=4))
-        known = set(store.query("SELECT url FROM pages")["url"].to_pylist())
+    with serving(pages) as site:
+        scope = Scope(reach="site")
+        known = known_after(site, tmp_path / "store", ["http://a.org/"], scope, cycles=4)
     assert "http://blog.a.org/fed" in known
 
 

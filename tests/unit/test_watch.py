@@ -58,6 +58,16 @@ def test_what_a_visit_brought_was_not_known_before_it(store, grown):
     assert np.expm1(told.columns[NAMES.index("length")]) == pytest.approx(len("short"))
 
 
+def test_no_more_of_copies_is_read_than_asked_for(store):
+    links = [[f"https://o.example/{i}" for i in range(n)] for n in (3, 0, 2)]
+    visit(store, 0, [(f"https://a.example/{i}", 1, "äöü und so", links[i]) for i in range(3)])
+    tell_of(store, "https://a.example/new", day=0)
+    pages = store.pages().take(np.array([2, 3, 0, 1]))
+    assert pages.n_links().tolist() == [2, 0, 3, 0] == np.diff(pages.outlinks().start).tolist()
+    assert pages.texts(2).to_pylist() == ["äö", None, "äö", "äö"]
+    assert pages.texts().to_pylist()[0] == "äöü und so"
+
+
 def test_texts_that_come_late_are_read(store):
     urls = [f"https://a.example/{'xy'[i % 2]}/{i}" for i in range(12)]
     watch = Watch()
