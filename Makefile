@@ -30,10 +30,10 @@ results: .venv/.ready  ## what policies find on real traces
 	$(BIN)/python docs/results.py
 
 papers: .venv/.ready  ## the papers' experiments, beside the papers' numbers
-	$(BIN)/python docs/papers/santos.py
-	$(BIN)/python docs/papers/dang.py
-	$(BIN)/python docs/papers/pandey.py
-	$(BIN)/python docs/papers/radinsky.py
+	$(BIN)/python -m recrawl.papers.santos.page
+	$(BIN)/python -m recrawl.papers.dang.page
+	$(BIN)/python -m recrawl.papers.pandey.page
+	$(BIN)/python -m recrawl.papers.radinsky.page
 
 bench: .venv/.ready  ## speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks --write

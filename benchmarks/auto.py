@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.harness import Figure, apart
-from recrawl.forecast.online.online import Online
+from recrawl.auto.online import Online
 from recrawl.history.memory import MemoryHistory
 from recrawl.model import DAY, VISITS
 from recrawl.policies.auto import Auto
-from recrawl.registry import build
+from recrawl.registry import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ class Copies:
 def measured(pages: int, directory: str) -> tuple[float, ...]:
     """Seconds of the first day, of a later one, of another score that day, and of training."""
     urls = [directory.format(i % 97, i // 9700 % 50, i // 970) + f"p{i}" for i in range(pages)]
-    history = MemoryHistory(urls, build("detector", "digest"), seen=BEGIN, copies=Copies(pages))
+    history = MemoryHistory(urls, make("detector", "digest"), seen=BEGIN, copies=Copies(pages))
     names, random, auto = pa.array(urls), np.random.default_rng(0), Auto()
     took = []
     for day in range(7):

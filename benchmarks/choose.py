@@ -21,9 +21,10 @@ from unittest.mock import patch
 import numpy as np
 
 from recrawl import registry, units
-from recrawl.features import copy, own
-from recrawl.forecast.online import boosted, hazard, learner, online
-from recrawl.forecast.online.watch import DAYS, LIKE, MOVING, NAMES, Watch
+from recrawl.auto import copy, hazard, learner, online
+from recrawl.auto import page_history as own
+from recrawl.auto import trees as boosted
+from recrawl.auto.features import DAYS, LIKE, MOVING, NAMES, Watch
 from recrawl.lab.bounds import clairvoyant
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
@@ -194,7 +195,7 @@ def main() -> None:
         sys.exit(f"No traces in {TRACES}; {PAGE} stays as it is.")
     for name in WORLDS:
         if not (folder / name).exists():
-            write(registry.build("world", name).make(**WORLD), folder / name)
+            write(registry.make("world", name).make(**WORLD), folder / name)
     with get_context("spawn").Pool(2) as pool:
         tasks = [(folder, path) for path in (*paths, *(folder / name for name in WORLDS))]
         found = {k: c for part in pool.starmap(cells, tasks, chunksize=1) for k, c in part.items()}

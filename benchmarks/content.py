@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks.harness import Figure, ratio, seconds
-from recrawl.content import parse
+from recrawl.page import parse
 from recrawl.urls import canonical
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from benchmarks.content import page
 from benchmarks.harness import Figure, apart
-from recrawl.content import parse
+from recrawl.page import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ def served(size: int) -> Iterator[str]:
 
 def ours(proxy: str, fetches: int) -> float:
     """Seconds through the live engine."""
-    from recrawl.engines import LiveEngine
+    from recrawl.fetch import LiveEngine
 
     parse(page(2000, 5, 0), url="http://a.example/")  # compiled before the clock starts
     with LiveEngine(proxy=proxy, delay=0.0, concurrency=CONCURRENCY) as engine:

@@ -20,7 +20,7 @@ from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.states import fill, kinds
 from recrawl.evolve.text import parse
 from recrawl.evolve.trees import Symbols, ramped
-from recrawl.registry import build
+from recrawl.registry import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def compiled(world: Simulator, formula: Expression) -> None:
 def measured() -> tuple[list[float], list[float], list[float], list[float], float]:
     """Milliseconds of every tree by states, and of some trees by each way; memory in MB."""
     product = parse("t * X", BASIC)
-    bits = build("world", "brdc").make(pages=PAGES, seed=0).bits() == 1
+    bits = make("world", "brdc").make(pages=PAGES, seed=0).bits() == 1
     small = Simulator(from_bits(bits[:100]), 5)
     for way in (small.by_state, small.by_page, lambda f: compiled(small, f)):
         way(product)  # compile first

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.harness import Figure, apart
-from recrawl.forecast.experts.pooled import pooled
-from recrawl.lab.days import snapshots, versions_by_day
-from recrawl.lab.papers.radinsky import MAIN, Views
-from recrawl.lab.papers.radinsky_data import Protocol, prepared
 from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.model import Budget
-from recrawl.registry import build
-from recrawl.related.correlation import correlated
-from recrawl.related.dynamics import dynamics
-from recrawl.related.warping import warped
+from recrawl.papers.radinsky.correlation import correlated
+from recrawl.papers.radinsky.data import Protocol, prepared
+from recrawl.papers.radinsky.days import snapshots, versions_by_day
+from recrawl.papers.radinsky.dynamics import dynamics
+from recrawl.papers.radinsky.experiment import MAIN, Views
+from recrawl.papers.radinsky.pooled import pooled
+from recrawl.papers.radinsky.warping import warped
+from recrawl.registry import make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from recrawl.lab.trace import Trace
     from recrawl.model import Neighbours
-    from recrawl.related.snapshots import Snapshots
+    from recrawl.papers.radinsky.snapshots import Snapshots
 
 PAGES, DAYS, K = 5_000, 50, 20
 TRACES = Path(__file__).parent.parent.parent / "shared" / "traces"
@@ -99,7 +99,7 @@ def crawled(folder: str, policy: str) -> float:
 
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
-        world = build("world", "leaders:mean=0.3,shape=2")
+        world = make("world", "leaders:mean=0.3,shape=2")
         folder = write(world.make(pages=PAGES, days=DAYS + 1, seed=1), Path(name) / "large")
         goals = {"cross-correlation": "< 240 s, < 4 GiB", "DTW (band 5)": "< 480 s, < 4 GiB"}
         for search, goal in goals.items():
@@ -116,7 +116,7 @@ def figures() -> Iterator[Figure]:
                 yield Figure(
                     f"replay `{policy}` on {trace.name}, 10 % a day", f"{took:.1f} s", "< 180 s"
                 )
-        world = build("world", "leaders:mean=0.16,shape=20,again=0.8,followers=15")
+        world = make("world", "leaders:mean=0.16,shape=20,again=0.8,followers=15")
         folder = write(world.make(pages=64, days=112, seed=3), Path(name) / "small")
         machines, right, boosting, theirs = apart(taught, str(folder))[0]
         what = f"teach {K + 1} machines a page for 60 days: seconds a page, share right"

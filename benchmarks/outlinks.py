@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.harness import Figure, apart, seconds
-from recrawl.forecast.links.learners import bounded, learner
+from recrawl.papers.dang.learners import bounded, learner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

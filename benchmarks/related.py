@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.harness import Figure, apart, seconds
-from recrawl.related.graph import pagerank, trustrank
-from recrawl.related.nearest import nearest
+from recrawl.neighbours.graph import pagerank, trustrank
+from recrawl.neighbours.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

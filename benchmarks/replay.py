@@ -12,7 +12,7 @@ from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.model import Budget
-from recrawl.registry import build
+from recrawl.registry import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ def replayed(folder: str) -> tuple[float, float]:
 def figures() -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "trace"
-        write(build("world", "releases").make(pages=PAGES, days=DAYS, seed=0), folder)
+        write(make("world", "releases").make(pages=PAGES, days=DAYS, seed=0), folder)
         took = seconds(lambda: read_trace(folder), rounds=1)
         yield Figure(f"read a trace of {PAGES:,} pages × {DAYS} days", f"{took:.1f} s")
         (took, metrics), memory = apart(replayed, str(folder))

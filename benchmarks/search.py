@@ -13,16 +13,16 @@ import pyarrow as pa
 from scipy.stats import spearmanr
 
 from benchmarks.harness import Figure, apart
-from recrawl.content import terms
-from recrawl.content.curves import curves
-from recrawl.content.queries import Workload, read_workload, workload
-from recrawl.content.scoring import Collection, scoring
 from recrawl.history import Store
+from recrawl.search import terms
+from recrawl.search.curves import curves
 from recrawl.search.gain import measured
 from recrawl.search.index import SearchIndex
 from recrawl.search.inspection import inspection
 from recrawl.search.matches import matches
 from recrawl.search.quality import gains
+from recrawl.search.queries import Workload, read_workload, workload
+from recrawl.search.scoring import Collection, scoring
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

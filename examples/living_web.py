@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from recrawl import open as open_store
-from recrawl.ingest.responses import Response, rows
 from recrawl.lab.traces import open_trace
 from recrawl.lab.web import serve
 from recrawl.model import DAY
+from recrawl.page.responses import Response, rows
 from recrawl.planner import DEFAULT_POLICY
 
 SPEED = DAY / 1.2

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from recrawl.content.queries import Workload, workload
 from recrawl.history import Store
+from recrawl.search.queries import Workload, workload
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from recrawl.history import Store
 
 CASES = [
     pytest.param(part, rule, id=f"{kind}-{name}-{rule.__name__.removeprefix('check_')}")
-    for kind in registry.FOLDERS
+    for kind in registry.GROUPS
     for name, part in registry.parts(kind).items()
     for rule in yield_checks(kind)
 ]

@@ -18,10 +18,10 @@ import recrawl
 from recrawl import registry
 from recrawl.crawl import Pace, Scope, begin
 from recrawl.crawl.clock import simulated
-from recrawl.ingest.responses import Response, rows
 from recrawl.lab.traces import open_trace
 from recrawl.lab.web import serve
 from recrawl.model import DAY
+from recrawl.page.responses import Response, rows
 
 KILLS = 30
 SPEED = DAY / 2
@@ -48,7 +48,7 @@ def crawl(store: Path, proxy: str, seeds: list[str], report: int) -> None:
             seeds,
             pace=Pace.parse("40/day"),
             scope=Scope(),
-            policy=registry.build("policy", "poisson"),
+            policy=registry.make("policy", "poisson"),
             clock=clock,
             every=DAY / 4,
             sitemaps=False,
@@ -61,8 +61,8 @@ def crawl(store: Path, proxy: str, seeds: list[str], report: int) -> None:
 
 def warm() -> None:
     """Import and compile here what every fork needs."""
-    import recrawl.engines.download
-    import recrawl.engines.reactor
+    import recrawl.fetch.download
+    import recrawl.fetch.reactor
 
     with TemporaryDirectory() as folder, recrawl.open(folder, create=True) as store:
         page = Response("http://a.example/", 1.7e9, 200, {"content-type": "text/html"}, b"<p>Hello")

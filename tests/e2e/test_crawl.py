@@ -30,9 +30,8 @@ from recrawl import registry
 from recrawl.cli import app
 from recrawl.crawl import Clock, Pace, Scope, begin
 from recrawl.cycle import turn
-from recrawl.engines import LiveEngine
 from recrawl.errors import BadInput, StoreBusy
-from recrawl.ingest.responses import Response, rows
+from recrawl.fetch import LiveEngine
 from recrawl.lab.crawled import judge
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
@@ -40,6 +39,7 @@ from recrawl.lab.traces import open_trace
 from recrawl.lab.web import Down, Manners, serve
 from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget
+from recrawl.page.responses import Response, rows
 from recrawl.search.index import SearchIndex
 
 LOT = 3  #: draws which of the hosts misbehave: some, not all
@@ -50,7 +50,7 @@ SMALL = Path(__file__).parents[1] / "golden" / "small"
 def world(tmp_path_factory):
     """Independent pages, on four hosts."""
     folder = tmp_path_factory.mktemp("world") / "poisson"
-    write(registry.build("world", "poisson").make(pages=80, days=12, seed=5), folder)
+    write(registry.make("world", "poisson").make(pages=80, days=12, seed=5), folder)
     versions = pq.read_table(folder / "versions.parquet").to_pylist()
     for row in versions:
         page = row["url"].rpartition("/")[2]
@@ -97,7 +97,7 @@ def crawl(web, path, *, until=None, budget="20/day", seeds=None, **options):
     decided = {
         "pace": Pace.parse(budget),
         "scope": Scope(**options.pop("scope", {})),
-        "policy": registry.build("policy", "poisson"),
+        "policy": registry.make("policy", "poisson"),
         "clock": Steps(web),
         "every": DAY,
         "sitemaps": False,
@@ -136,7 +136,7 @@ def test_one_loop_two_engines(world, tmp_path, policy):
         LiveEngine(proxy=web.proxy, delay=0.0, clock=web.clock.now) as engine,
     ):
         store.append(pa.table({"url": web.seeds()}), now=web.clock.now())
-        scorer = registry.build("policy", policy)
+        scorer = registry.make("policy", policy)
         for day in range(13):
             web.clock.set(world.window[0] + day * DAY)
             spend = Budget(share=1.0) if day <= 2 else budget
@@ -288,7 +288,7 @@ def known_after(site, path, seeds, scope, cycles):
             seeds,
             pace=Pace.parse("9"),
             scope=scope,
-            policy=registry.build("policy", "oldest"),
+            policy=registry.make("policy", "oldest"),
             clock=Steps(SimpleNamespace(clock=Hand())),
             every=3600.0,
             proxy=site.url(),
@@ -360,7 +360,7 @@ def test_a_hostile_site_is_bounded_and_leaves_the_rest_unharmed(tmp_path):
             seeds,
             pace=Pace.parse("30"),
             scope=Scope(pages_per_host=40),
-            policy=registry.build("policy", "oldest"),
+            policy=registry.make("policy", "oldest"),
             clock=Clock(1.7e9, speed=1e6),
             every=DAY,
             sitemaps=False,
@@ -430,7 +430,7 @@ def test_a_crawl_for_searchers(world, tmp_path):
     text = world.texts(np.arange(40), np.full(40, world.window[0])).to_pylist()
     file = tmp_path / "q.tsv"
     file.write_text("".join(f"{word}\t1\n" for said in text for word in said.split()[:2]))
-    policy = registry.build("policy", f"user-centric:queries={file}")
+    policy = registry.make("policy", f"user-centric:queries={file}")
     with serve(world, manual=True) as web:
         cycles = crawl(web, tmp_path / "store", policy=policy, discover=0.5)
     assert sum(cycle.changed for cycle in cycles) > 0
@@ -471,7 +471,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path, words, said):
 def beginning(store, at, **options):
     """A crawl whose clock stands at some time."""
     decided = {"pace": Pace.parse("9"), "scope": Scope(), "clock": Steps(SimpleNamespace(clock=at))}
-    policy = registry.build("policy", "oldest")
+    policy = registry.make("policy", "oldest")
     return begin(store, [], **decided, policy=policy, every=DAY, allow_private=True, **options)
 
 

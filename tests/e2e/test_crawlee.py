@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import recrawl
-from recrawl.ingest.responses import Response, rows
+from recrawl.page.responses import Response, rows
 
 pytest.importorskip("crawlee", reason="needs the extra crawlee")
 

@@ -17,8 +17,8 @@ import pytest
 from loopback import serving
 
 import recrawl
-from recrawl.engines import LiveEngine
 from recrawl.errors import BadInput
+from recrawl.fetch import LiveEngine
 from recrawl.history import Store
 from recrawl.model import VISITS
 
@@ -89,7 +89,7 @@ def test_what_a_page_shows_is_what_ingest_would_read():
         local(clock=lambda: 1.7e9) as engine,
     ):
         [row] = fetched(engine, site.url())
-    found = recrawl.content.parse(PAGE, url=site.url())
+    found = recrawl.page.parse(PAGE, url=site.url())
     assert (row["digest"], row["digest_of"]) == (found.digest, "text")
     assert (row["title"], row["text"], row["links"]) == ("Hello", found.text, [site.url("/b")])
     assert row["at"].timestamp() == 1.7e9

@@ -11,9 +11,9 @@ import time
 import numpy as np
 from support import BATCH, asked, batch, index_pages
 
-from recrawl.content.terms import counted
 from recrawl.history import Store
 from recrawl.search.index import SearchIndex
+from recrawl.search.terms import counted
 
 KILLS = 30
 

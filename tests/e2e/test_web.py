@@ -18,11 +18,11 @@ import pytest
 from support import write_trace
 
 import hostile
-from recrawl.content import page
 from recrawl.errors import BadInput
 from recrawl.lab.trace import read_trace
 from recrawl.lab.web import Down, Manners, serve, trace_of
 from recrawl.model import DAY
+from recrawl.page import content as page
 
 A, B = "https://a.example/1", "https://b.example/2"
 

@@ -54,7 +54,7 @@ def scores(folder: Path) -> dict[str, Any]:
         for name in sorted(registry.parts("rate")):
             frozen["rates"][name] = registry.make("rate", name).rate(pages)[order].tolist()
         for name in policies():
-            policy = registry.build("policy", name)
+            policy = registry.make("policy", name)
             policy.learn(store, NOW)
             frozen["scores"][label(name)] = policy.score(pages, NOW)[order].tolist()
             plan = recrawl.plan(store, "10%", now=NOW, policy=name)
@@ -70,7 +70,7 @@ def verdicts() -> dict[str, list[bool | None]]:
     same = np.flatnonzero(np.array(before["url"]) == np.array(after["url"]))
     before, after = before.take(pa.array(same)), after.take(pa.array(same))
     return {
-        label(name): registry.build("detector", name).changed(before, after).to_pylist()
+        label(name): registry.make("detector", name).changed(before, after).to_pylist()
         for name in detectors()
     }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recrawl.content import parse, shingle_distance, shingles, simhash
-from recrawl.content.html import squeeze
+from recrawl.page import parse, shingle_distance, shingles, simhash
+from recrawl.page.html import squeeze
 from recrawl.urls import canonical
 
 URL = "http://a.org/x/y"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recrawl.chance import drawn
 from recrawl.checks import sample_pages
 from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
 from recrawl.planner.plan import Plan, plan
 from recrawl.planner.rules import Rule
+from recrawl.random import drawn
 
 NOW = 1_800_000_000.0
 

@@ -22,7 +22,7 @@ from recrawl.lab.metrics import claims, daily, ndcg, summary
 from recrawl.lab.replay import TraceEngine, replay
 from recrawl.lab.trace import read_trace
 from recrawl.model import DAY, VISITS, Budget
-from recrawl.registry import build
+from recrawl.registry import make
 from recrawl.urls import keys
 
 DAYS = 9
@@ -151,7 +151,7 @@ def test_a_history_in_memory_refuses_what_comes_late():
     def new():
         return MemoryHistory(
             [f"https://h{p % 3}.example/{p}" for p in range(7)],
-            build("detector", "digest"),
+            make("detector", "digest"),
             seen=0.0,
         )
 
@@ -165,7 +165,7 @@ def test_links_of_a_replay_are_those_of_a_store_that_was_given_them(web, picks):
     with tempfile.TemporaryDirectory() as folder:
         trace = read_trace(write(Path(folder), web))
         engine = TraceEngine(trace, failures=0.2, not_modified=0.5)
-        judge = build("detector", "digest")
+        judge = make("detector", "digest")
         history = MemoryHistory(trace.urls, judge, seen=START, copies=trace)
         shown = []
         for day, pages in enumerate([set(range(6)), *picks]):

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from recrawl.allocate import freshness_rates
 from recrawl.allocate.whole import spread, staleness, whole_visits
-from recrawl.content import terms
-from recrawl.content.curves import curves, rank_of, score_at
-from recrawl.content.fingerprints import words
-from recrawl.content.lexer import spaced
+from recrawl.page.fingerprints import words
+from recrawl.page.lexer import spaced
+from recrawl.search import terms
 from recrawl.search.copies import Copies
+from recrawl.search.curves import curves, rank_of, score_at
 from recrawl.search.gain import moves
 from recrawl.search.inspection import inspection
 from recrawl.search.matches import Matches

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import recrawl
-from recrawl.content.fingerprints import simhash
 from recrawl.errors import BadInput
 from recrawl.lab.compare import compare
 from recrawl.lab.crawled import judge
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY
+from recrawl.page.fingerprints import simhash
 
 DAYS = 8
 START = 1_767_225_600

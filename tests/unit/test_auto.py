@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from recrawl import explain, plan, registry, units
+from recrawl.auto import kept
+from recrawl.auto.online import Online
 from recrawl.errors import BadInput, RecrawlError
-from recrawl.forecast.online import kept
-from recrawl.forecast.online.online import Online
 from recrawl.history import Store
 from recrawl.lab.delays import links_found
 from recrawl.lab.metrics import daily, summary
@@ -33,7 +33,7 @@ def world(tmp_path_factory):
         key = (name, *sizes.items())
         if key not in made:
             folder = tmp_path_factory.mktemp(name)
-            write(registry.build("world", name).make(**sizes), folder)
+            write(registry.make("world", name).make(**sizes), folder)
             made[key] = open_trace(folder)
         return made[key]
 
@@ -96,7 +96,7 @@ def test_the_same_seed_gives_the_same_run(world):
 
 def test_pages_that_become_known_later(tmp_path):
     folder = tmp_path / "hubs"
-    write(registry.build("world", "hubs").make(pages=120, days=20), folder)
+    write(registry.make("world", "hubs").make(pages=120, days=20), folder)
     trace = open_trace(folder, cohort="all")
     late = trace.window[0] + 5 * DAY + np.arange(len(trace.page))  # of every second page
     first = np.where(trace.page % 2, np.maximum(trace.valid_from, late), trace.valid_from)
@@ -304,7 +304,7 @@ def test_new_links_and_searches_are_parts_of_it(tmp_path):
     now = BEGIN + 20.5 * DAY
 
     def score(policy):
-        made = registry.build("policy", policy)
+        made = registry.make("policy", policy)
         made.learn(store, now)
         return made.score(store.pages(), now)
 

@@ -7,8 +7,8 @@ import zlib
 
 import pytest
 
-from recrawl.content import parse, shingle_distance, shingles, simhash, word_counts, words
-from recrawl.content.html import MAX_LINKS
+from recrawl.page import parse, shingle_distance, shingles, simhash, word_counts, words
+from recrawl.page.html import MAX_LINKS
 
 URL = "http://a.org/x/y"
 PAGE = b"""<!doctype html><title> The

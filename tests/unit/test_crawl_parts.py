@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 import recrawl
 from recrawl import units, urls
 from recrawl.checks.sample import sample_pages
-from recrawl.content.sitemaps import MOST_ELEMENTS, MOST_ENTRIES, Entry, entries
 from recrawl.crawl.clock import Clock
 from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
 from recrawl.errors import BadInput
-from recrawl.forecast.signals import heard, odds, updated
 from recrawl.history.signals import KEPT
-from recrawl.ingest.responses import Response, rows
 from recrawl.model import DAY, Signals
+from recrawl.page.responses import Response, rows
+from recrawl.page.sitemaps import MOST_ELEMENTS, MOST_ENTRIES, Entry, entries
+from recrawl.planner.signals import heard, odds, updated
 
 NOON = 1_699_963_200.0  # 2023-11-14T12:00Z
 MIDNIGHT = NOON - DAY / 2

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from recrawl.content import simhash
-from recrawl.content.detectors.chi_squared import chi_squared
+from recrawl.detectors.chi_squared import chi_squared
 from recrawl.model import VISITS
+from recrawl.page import simhash
 from recrawl.protocols import Detector
 from recrawl.registry import make, parts
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recrawl.engines import LiveEngine
-from recrawl.engines.addresses import is_public, literal
-from recrawl.engines.answer import Answer
-from recrawl.engines.hosts import NEVER, Hosts
-from recrawl.engines.robots import KEPT, read
 from recrawl.errors import BadInput
+from recrawl.fetch import LiveEngine
+from recrawl.fetch.addresses import is_public, literal
+from recrawl.fetch.answer import Answer
+from recrawl.fetch.hosts import NEVER, Hosts
+from recrawl.fetch.robots import KEPT, read
 
 PUBLIC = ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "64:ff9b::8.8.8.8", "2002:808:808::1"]
 PRIVATE = [
@@ -155,7 +155,7 @@ def test_parked_hosts_wait_until_they_are_woken_or_something_goes_first():
 
 def test_an_archive_goes_on_in_another_file(tmp_path):
     pytest.importorskip("warcio", reason="archives need the extra 'crawl'")
-    from recrawl.engines.warc import Archive
+    from recrawl.fetch.warc import Archive
 
     for _ in range(2):  # a second run leaves the files of the first as they are
         archive = Archive(tmp_path, "me@example.org", most_bytes=1)

@@ -28,7 +28,7 @@ from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write as write_world
 from recrawl.model import Budget
-from recrawl.registry import build
+from recrawl.registry import make
 
 BASIC = ("n", "X", "t")
 ALL = tuple(TERMINALS)
@@ -38,7 +38,7 @@ SMALL = {name: replace(p, individuals=40, generations=6) for name, p in PRESETS.
 
 @pytest.fixture(scope="module")
 def world():
-    bits = build("world", "brdc").make(pages=800, days=30, seed=3).bits() == 1
+    bits = make("world", "brdc").make(pages=800, days=30, seed=3).bits() == 1
     return Simulator(from_bits(bits), 40)
 
 
@@ -115,7 +115,7 @@ def test_it_begins_with_what_is_known(world):
 def test_an_evolved_policy_copes_with_what_is_not_known(tmp_path):
     save(Formula(parse("t / bytes + exp(1e9 * rate)", (*ALL, "bytes"))), tmp_path / "policy.json")
     pages = sample_pages()
-    found = build("policy", str(tmp_path / "policy.json")).score(pages, NOW)
+    found = make("policy", str(tmp_path / "policy.json")).score(pages, NOW)
     assert np.isfinite(found).all()
     assert np.isnan(pages.bytes).any()
 
@@ -165,7 +165,7 @@ def test_mixtures_of_measures():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("traces") / "hubs"
-    write_world(build("world", "hubs").make(pages=60, days=20, seed=1), path)
+    write_world(make("world", "hubs").make(pages=60, days=20, seed=1), path)
     return path
 
 

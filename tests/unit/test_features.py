@@ -9,13 +9,19 @@ import pyarrow as pa
 import pytest
 
 from recrawl.errors import BadInput
-from recrawl.features import families
-from recrawl.features.crawls import Crawl, Interval, Look
-from recrawl.features.feature import around, average, change_rate, lag, table
-from recrawl.features.meaning import agglomerated, meaning
-from recrawl.features.network import external_in_links, internal_in_links, trust
-from recrawl.features.page import domain_depth, new_external, new_internal, path_depth, text_quality
 from recrawl.model import Neighbours
+from recrawl.papers.dang import families
+from recrawl.papers.dang.crawls import Crawl, Interval, Look
+from recrawl.papers.dang.feature import around, average, change_rate, lag, table
+from recrawl.papers.dang.meaning import agglomerated, meaning
+from recrawl.papers.dang.network import external_in_links, internal_in_links, trust
+from recrawl.papers.dang.page_features import (
+    domain_depth,
+    new_external,
+    new_internal,
+    path_depth,
+    text_quality,
+)
 
 PAGES = 12
 

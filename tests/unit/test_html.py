@@ -6,9 +6,9 @@ from html.entities import html5
 
 import pytest
 
-from recrawl.content.entities import table
-from recrawl.content.html import MAX_LINKS, read, squeeze
-from recrawl.content.scan import scan
+from recrawl.page.entities import table
+from recrawl.page.html import MAX_LINKS, read, squeeze
+from recrawl.page.scan import scan
 
 URL = "http://a.org/x/y"
 

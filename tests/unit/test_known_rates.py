@@ -9,7 +9,7 @@ from recrawl.lab.compare import compare
 from recrawl.lab.known_rates import best
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
-from recrawl.registry import build
+from recrawl.registry import make
 
 FIVE = np.arange(1.0, 6.0)
 
@@ -34,7 +34,7 @@ def test_pages_that_never_change_are_fresh_for_nothing():
 
 
 def test_a_replay_on_a_poisson_world_comes_near_but_not_above(tmp_path):
-    write(build("world", "poisson").make(pages=800, days=60, seed=3), tmp_path)
+    write(make("world", "poisson").make(pages=800, days=60, seed=3), tmp_path)
     trace = read_trace(tmp_path)
     found = compare([trace], ["poisson"], ["5%"])
     limits = found.bounds[trace.name]["5%"]

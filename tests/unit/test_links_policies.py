@@ -9,10 +9,10 @@ import pytest
 
 from recrawl import registry
 from recrawl.checks import build_pages
+from recrawl.history.intervals import owners, starts
 from recrawl.model import DAY, Intervals
+from recrawl.neighbours import urls as kin
 from recrawl.planner import plan
-from recrawl.rates.past import owners, starts
-from recrawl.related import urls as kin
 
 NAN = float("nan")
 

@@ -8,12 +8,12 @@ import pytest
 from recrawl import registry
 from recrawl.checks import build_pages, sample_pages
 from recrawl.errors import BadInput
-from recrawl.forecast import from_rate
+from recrawl.history.intervals import outcomes, past
 from recrawl.model import DAY, Intervals
 from recrawl.rates.bounds import LEAST, MOST
 from recrawl.rates.cho import cho
+from recrawl.rates.forecast import from_rate
 from recrawl.rates.gamma import Gamma
-from recrawl.rates.past import outcomes, past
 from recrawl.rates.weighted import READINGS, Cycles
 
 

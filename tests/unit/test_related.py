@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recrawl.content.buckets import BUCKETS, document_counts, term_counts
-from recrawl.content.fingerprints import words
 from recrawl.errors import BadInput
-from recrawl.related.graph import in_links, pagerank, trustrank
-from recrawl.related.nearest import nearest
-from recrawl.related.vectors import Vectors
+from recrawl.neighbours.graph import in_links, pagerank, trustrank
+from recrawl.neighbours.nearest import nearest
+from recrawl.neighbours.vectors import Vectors
+from recrawl.page.buckets import BUCKETS, document_counts, term_counts
+from recrawl.page.fingerprints import words
 
 TOPICS = [
     "tea cup kettle leaf brew",

@@ -52,7 +52,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world") / "small"
-    write(registry.build("world", "poisson").make(pages=60, days=30, seed=1), folder)
+    write(registry.make("world", "poisson").make(pages=60, days=30, seed=1), folder)
     return folder
 
 

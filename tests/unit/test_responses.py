@@ -8,8 +8,8 @@ from email.utils import formatdate
 import numpy as np
 import pytest
 
-from recrawl.chance import uniform
-from recrawl.ingest.responses import MOST_LINKS, Response, rows, shown
+from recrawl.page.responses import MOST_LINKS, Response, rows, shown
+from recrawl.random import uniform
 
 URL, NOW = "https://a.example/", 1.7e9
 HTML = {"content-type": "text/html"}

@@ -7,7 +7,7 @@ import pytest
 
 import recrawl
 from recrawl.errors import BadInput, StoreError
-from recrawl.ingest.responses import NO_ANSWER, Response, rows
+from recrawl.page.responses import NO_ANSWER, Response, rows
 
 pytest.importorskip("scrapy", reason="needs the extra crawl")
 

@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from recrawl.content import terms
-from recrawl.content.curves import curves
-from recrawl.content.queries import read_queries, read_workload, workload
-from recrawl.content.scoring import Collection, scoring
 from recrawl.errors import BadInput, UnknownPart
 from recrawl.history import Store
-from recrawl.registry import build
+from recrawl.registry import make
+from recrawl.search import terms
+from recrawl.search.curves import curves
 from recrawl.search.gain import _integral, _sum, moves
 from recrawl.search.index import SearchIndex
 from recrawl.search.inspection import fitted, inspection
 from recrawl.search.matches import Matches, matches
 from recrawl.search.quality import gains, quality, usefulness, visibility
+from recrawl.search.queries import read_queries, read_workload, workload
+from recrawl.search.scoring import Collection, scoring
 from recrawl.search.static import inlinks, pagerank
 from recrawl.search.workload import above_knee, relevance
 
@@ -347,7 +347,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
 
 def test_relevance_sees_queries_begin_and_cease_to_match(tmp_path):
     file = written(tmp_path, "q.tsv", "big cat\t1\ndog\t1\n")
-    judge = build("detector", f"relevance:queries={file}")
+    judge = make("detector", f"relevance:queries={file}")
     pairs = [
         ("a cat", "a big cat", True),  # begins
         ("dog", "bird", True),  # ceases
@@ -372,7 +372,7 @@ def test_relevance_sees_pages_move_into_and_out_of_the_first_places(tmp_path):
         index = SearchIndex(store)
         index.update(index.watched(read_workload(file)))
     measured = index.folder / "measured.npz"
-    judge = build("detector", f"relevance:queries={file},top=10,measured={measured}")
+    judge = make("detector", f"relevance:queries={file},top=10,measured={measured}")
     pairs = [
         (texts[25], texts[3], True),  # into
         (texts[2], texts[20], True),  # out of
@@ -384,7 +384,7 @@ def test_relevance_sees_pages_move_into_and_out_of_the_first_places(tmp_path):
         pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
     )
     assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]
-    all_in = build("detector", f"relevance:top=30,measured={measured}")  # no more hold the word
+    all_in = make("detector", f"relevance:top=30,measured={measured}")  # no more hold the word
     assert all_in.changed(before, after).to_pylist() == [False] * 4 + [True]
     with pytest.raises(BadInput, match="--objective search"):
-        build("detector", "relevance:top=3,measured=none.npz").changed(before, after)
+        make("detector", "relevance:top=3,measured=none.npz").changed(before, after)

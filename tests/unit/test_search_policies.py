@@ -7,7 +7,6 @@ import pytest
 from support import write_trace
 
 from recrawl.cli.common import pursuing
-from recrawl.content.queries import read_workload
 from recrawl.errors import BadInput
 from recrawl.history import Store
 from recrawl.history.memory import MemoryHistory
@@ -15,7 +14,8 @@ from recrawl.lab.replay import TraceEngine, replay
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY, Budget
 from recrawl.planner import plan
-from recrawl.registry import build
+from recrawl.registry import make
+from recrawl.search.queries import read_workload
 
 WORDS = [
     "alpha",
@@ -60,7 +60,7 @@ def after(trace, policy, days=6):
     """The policy after some days on which every page was visited."""
     engine = TraceEngine(trace)
     history = MemoryHistory(
-        trace.urls, build("detector", "digest"), seen=trace.window[0], copies=trace
+        trace.urls, make("detector", "digest"), seen=trace.window[0], copies=trace
     )
     for day in range(days):
         now = trace.window[0] + day * DAY
@@ -71,7 +71,7 @@ def after(trace, policy, days=6):
 
 def test_a_page_that_searchers_see_change_comes_first(trace, queries):
     for raw in (True, False):
-        policy = build("policy", f"user-centric:queries={queries}", raw=raw)
+        policy = make("policy", f"user-centric:queries={queries}", raw=raw)
         policy, pages, now = after(trace, policy)
         score = policy.score(pages, now)
         assert np.argmax(score) == 0
@@ -81,21 +81,21 @@ def test_a_page_that_searchers_see_change_comes_first(trace, queries):
 
 
 def test_static_scores(trace, queries):
-    policy = build("policy", f"user-centric:queries={queries},scoring=inlinks")
+    policy = make("policy", f"user-centric:queries={queries},scoring=inlinks")
     policy, pages, now = after(trace, policy, days=3)
     assert np.isfinite(policy.score(pages, now)).all()
 
 
 def test_small_changes_do_not_make_a_page_stale(trace):
-    policy, pages, _ = after(trace, build("policy", "staleness:tau=0.9"))
+    policy, pages, _ = after(trace, make("policy", "staleness:tau=0.9"))
     # Page 0 keeps most of its text from day to day, page 1 nothing but a word.
     assert policy.large(pages).tolist()[:3] == [0, 5, 0]
-    policy, pages, _ = after(trace, build("policy", "staleness:tau=0.05"))
+    policy, pages, _ = after(trace, make("policy", "staleness:tau=0.05"))
     assert policy.large(pages).tolist()[:3] == [5, 5, 0]
 
 
 def test_embarrassment_counts_looks(trace, queries):
-    policy = build("policy", f"embarrassment:queries={queries},tau=0.05,visits_per_day=5")
+    policy = make("policy", f"embarrassment:queries={queries},tau=0.05,visits_per_day=5")
     policy, pages, now = after(trace, policy)
     score = policy.score(pages, now)
     assert np.isfinite(score).all()
@@ -125,7 +125,7 @@ def test_plans_of_a_store_measure_while_they_index(trace, queries, tmp_path):
 def test_a_file_of_queries_may_have_any_name(tmp_path, name):
     (tmp_path / name).write_text('{"query": "cat"}\n' if "json" in name else "cat\t1\n")
     written = pursuing("search", tmp_path / name)
-    policy = build("policy", f"{written},scoring=bm25")
+    policy = make("policy", f"{written},scoring=bm25")
     assert (policy.queries, policy.scoring) == (str(tmp_path / name), "bm25")
 
 

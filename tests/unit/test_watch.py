@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from recrawl import registry
-from recrawl.forecast.online.boosted import DEPTH, Boosted
-from recrawl.forecast.online.hazard import Hazard
-from recrawl.forecast.online.online import Online
-from recrawl.forecast.online.reasons import _words, reasons
-from recrawl.forecast.online.watch import NAMES, Watch
+from recrawl.auto.features import NAMES, Watch
+from recrawl.auto.hazard import Hazard
+from recrawl.auto.online import Online
+from recrawl.auto.reasons import _words, reasons
+from recrawl.auto.trees import DEPTH, Boosted
 from recrawl.history import Store
 from recrawl.model import DAY
 
@@ -201,7 +201,7 @@ def test_reasons_of_links_speak_of_links(store):
 
     for day in range(12):
         visit(store, day, list(rows(day)))
-    links = registry.build("policy", "links")
+    links = registry.make("policy", "links")
     links.learn(store, BEGIN + 11.5 * DAY)
     first, second = (links.reasons(store.pages(), row)[0] for row in range(2))
     assert first == "showed new links in 11 of 11 visits"
@@ -232,7 +232,7 @@ def test_pages_first_heard_of_now_have_a_score(store, objective):
         visit(store, day, [(f"https://a.example/{i}", day, "t") for i in range(3)])
     tell_of(store, "https://a.example/new", day=3.5)
     now = BEGIN + 3.5 * DAY
-    policy = registry.build("policy", f"auto:objective={objective}")
+    policy = registry.make("policy", f"auto:objective={objective}")
     policy.learn(store, now)
     score = policy.score(store.pages(), now)
     assert np.isfinite(score).all()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from support import write_trace
 
 from recrawl import units
-from recrawl.content import page
 from recrawl.errors import BadInput
 from recrawl.lab.trace import read_trace
 from recrawl.lab.web import Clock, Down, Manners, trace_of
@@ -19,6 +18,7 @@ from recrawl.lab.web.answers import Answers
 from recrawl.lab.web.message import read_request
 from recrawl.lab.web.truth import Truth, as_http
 from recrawl.model import DAY
+from recrawl.page import content as page
 from recrawl.urls import resolved
 
 BEGIN = units.time("2026-01-01")

@@ -21,7 +21,7 @@ WITH_CONTENT = [name for name in NAMES if name != "brdc"]
 
 
 def make(written, **size):
-    return registry.build("world", written).make(**{"pages": 300, "days": 60, "seed": 1} | size)
+    return registry.make("world", written).make(**{"pages": 300, "days": 60, "seed": 1} | size)
 
 
 def files(folder):

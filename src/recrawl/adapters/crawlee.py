@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from recrawl.adapters.journal import Journal, clock
-from recrawl.ingest.responses import NO_ANSWER, Response
+from recrawl.page.responses import NO_ANSWER, Response
 from recrawl.planner import DEFAULT_POLICY, plan
 from recrawl.urls import canonical
 

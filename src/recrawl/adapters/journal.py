@@ -15,8 +15,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
 from recrawl.history import Store
-from recrawl.ingest.responses import NO_ANSWER, Response, rows
 from recrawl.model import VISITS
+from recrawl.page.responses import NO_ANSWER, Response, rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from recrawl.history.intervals import owners, starts, total
 from recrawl.model import DAY, Intervals, Outlinks, Pages
-from recrawl.rates.past import owners, starts, total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-Kind = StrEnum("Kind", list(registry.FOLDERS))  # type: ignore[misc]
+Kind = StrEnum("Kind", list(registry.GROUPS))  # type: ignore[misc]
 
 
 @app.callback(invoke_without_command=True)
@@ -39,7 +39,7 @@ def _root(
 def parts(kind: Annotated[Kind | None, typer.Argument()] = None) -> None:
     """List the policies, rates, detectors, readers and worlds there are."""
     table = Table("kind", "name", "answers", box=None)
-    for each in [kind.value] if kind else list(registry.FOLDERS):
+    for each in [kind.value] if kind else list(registry.GROUPS):
         for name, part in registry.parts(each).items():
             doc = part.__doc__ or sys.modules[part.__module__].__doc__ or ""
             table.add_row(each, name, doc.strip().splitlines()[0])

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from recrawl.crawl import Crawl, Cycled
     from recrawl.crawl.clock import Clock
-    from recrawl.engines import LiveEngine
+    from recrawl.fetch import LiveEngine
 
 
 def crawl(

@@ -140,7 +140,7 @@ def world(
 
     sizes = {"pages": pages, "days": days}
     given = {key: value for key, value in sizes.items() if value is not None}
-    write(registry.build("world", name).make(**given, seed=seed), folder)
+    write(registry.make("world", name).make(**given, seed=seed), folder)
 
 
 def _tell(found: Comparison, json_file: str | None, report: Path | None) -> None:

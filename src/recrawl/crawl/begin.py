@@ -10,8 +10,8 @@ from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.loop import Crawl
 from recrawl.crawl.sitemaps import Sitemaps
 from recrawl.crawl.trust import Trust
-from recrawl.engines import LiveEngine
 from recrawl.errors import BadInput
+from recrawl.fetch import LiveEngine
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:

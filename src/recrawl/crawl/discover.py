@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recrawl import urls
-from recrawl.engines.addresses import is_private
 from recrawl.errors import BadInput, BadUrl
+from recrawl.fetch.addresses import is_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

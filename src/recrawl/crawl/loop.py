@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recrawl.crawl.discover import Discovery
     from recrawl.crawl.pace import Pace
     from recrawl.crawl.sitemaps import Sitemaps
-    from recrawl.engines import LiveEngine
+    from recrawl.fetch import LiveEngine
     from recrawl.history import Store
     from recrawl.model import Time
     from recrawl.planner import Rule

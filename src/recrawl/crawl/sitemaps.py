@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from recrawl import urls
-from recrawl.content.sitemaps import entries
 from recrawl.model import DAY
+from recrawl.page.sitemaps import entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recrawl.content.sitemaps import Entry
     from recrawl.crawl.discover import Discovery
-    from recrawl.engines import LiveEngine
+    from recrawl.fetch import LiveEngine
     from recrawl.history import Store
     from recrawl.model import Time
+    from recrawl.page.sitemaps import Entry
 
 MOST_FILES = 50  #: sitemaps of one host that are read
 AT_ONCE = 20  #: files held in memory

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.chance import uniform
 from recrawl.model import DAY
+from recrawl.random import uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable

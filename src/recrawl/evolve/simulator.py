@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.chance import drawn
 from recrawl.errors import BadInput
 from recrawl.evolve import by_page, by_state
 from recrawl.evolve.evaluate import room
 from recrawl.evolve.states import kinds, needs_past
 from recrawl.evolve.terminals import TERMINALS
+from recrawl.random import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recrawl import urls
-from recrawl.chance import mix
 from recrawl.errors import BadInput
 from recrawl.history.append import Appended
 from recrawl.history.arrow import micros, values
 from recrawl.history.compare import has_content
 from recrawl.history.fold import NEVER, OK, SAME, TIMES, UNKNOWN, State, fold, outcomes
 from recrawl.model import VISITS, Intervals, Outlinks, Pages
+from recrawl.random import mix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

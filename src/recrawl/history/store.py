@@ -63,7 +63,7 @@ class Store:
                 raise StoreNotFound(
                     f"There is no store at {path}. `recrawl ingest {path} FILE` creates one."
                 )
-            registry.build("detector", detector or "digest")
+            registry.make("detector", detector or "digest")
             _create(path, detector or "digest")
         meta = _meta(path)
         if detector not in (None, meta["detector"]):
@@ -71,7 +71,7 @@ class Store:
                 f"The store {path} detects changes by {meta['detector']!r}, fixed at its creation; "
                 f"got detector {detector!r}. Leave it out, or make a new store."
             )
-        return cls(path, registry.build("detector", meta["detector"]), meta["detector"])
+        return cls(path, registry.make("detector", meta["detector"]), meta["detector"])
 
     def append(self, visits: pa.Table, *, now: Time | None = None) -> append.Appended:
         """Record visits; when this returns they are on disk. The same visits again add nothing.

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recrawl.content import parse
 from recrawl.errors import BadUrl
-from recrawl.ingest.rows import header_micros, micros, status_code, text_key
+from recrawl.ingest.rows import status_code
 from recrawl.model import VISITS
+from recrawl.page import parse
+from recrawl.page.rows import header_micros, micros, text_key
 from recrawl.urls import canonical, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recrawl.ingest.rows import Row
+    from recrawl.page.rows import Row
 
 
 def row_of(record: dict[str, Any]) -> Row:

@@ -10,7 +10,7 @@ from recrawl.ingest.rows import sound
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from recrawl.ingest.rows import Row
+    from recrawl.page.rows import Row
     from recrawl.protocols import Source
 
 LONGEST = 8 << 20  #: bytes; a longer line is rejected unread

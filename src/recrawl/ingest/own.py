@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 from recrawl.errors import BadInput
 from recrawl.ingest.cells import digest, row_of
 from recrawl.ingest.lines import MALFORMED, reason
-from recrawl.ingest.rows import EARLIEST, table
 from recrawl.model import VISITS
+from recrawl.page.rows import EARLIEST, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recrawl.ingest.rows import Row
+    from recrawl.page.rows import Row
     from recrawl.protocols import Source
 
 COLUMNS = (*VISITS.names, "changed")

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from recrawl.history.arrow import values
 from recrawl.model import VISITS
-from recrawl.registry import build
+from recrawl.registry import make
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
@@ -24,7 +24,7 @@ def seen_by(trace: Trace, detector: str) -> Trace:
     A version equal to an earlier one of its page is what that was. Any other is compared with the
     first of the like versions before it, not with the last, so that no page drifts away unseen.
     """
-    judge: Detector = build("detector", detector)
+    judge: Detector = make("detector", detector)
     equal = _first_equal(trace)
     like = np.arange(len(equal))  #: the version whose content each one counts as
     counts = np.diff(trace.start)

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recrawl import units
-from recrawl.chance import uniform
 from recrawl.cycle import turn
 from recrawl.errors import BadInput
 from recrawl.history.memory import MemoryHistory
 from recrawl.model import DAY, VISITS
 from recrawl.planner.plan import fetches, scorer
-from recrawl.registry import build
+from recrawl.random import uniform
+from recrawl.registry import make
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +181,7 @@ def replay(
     )
     history = MemoryHistory(
         trace.urls,
-        build("detector", "digest"),
+        make("detector", "digest"),
         seen=times[0],
         known=engine.known,
         copies=trace,

@@ -9,7 +9,6 @@ import numpy as np
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.forecast.signals import odds, updated
 from recrawl.model import DAY
 from recrawl.planner.plan import (
     DEFAULT_POLICY,
@@ -21,16 +20,17 @@ from recrawl.planner.plan import (
     p_change,
     told,
 )
+from recrawl.planner.signals import odds, updated
 from recrawl.protocols import Reasoner
 from recrawl.rates.smoothed import quantiles, smoothed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recrawl.forecast.signals import Heard
     from recrawl.model import Budget, Time
     from recrawl.planner.plan import Contest
     from recrawl.planner.rules import Rule
+    from recrawl.planner.signals import Heard
     from recrawl.protocols import History, Policy
 
 FAR = 3650.0  #: days to look ahead

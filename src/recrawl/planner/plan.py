@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl import registry, units
-from recrawl.chance import drawn
 from recrawl.errors import BadInput
-from recrawl.forecast import from_rate
-from recrawl.forecast.signals import Heard, heard, odds, updated
 from recrawl.model import DAY, Budget
 from recrawl.planner.choose import Allowance
 from recrawl.planner.rules import Rule, Ruled, apply
+from recrawl.planner.signals import Heard, heard, odds, updated
 from recrawl.protocols import Forecaster
+from recrawl.random import drawn
+from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
@@ -233,9 +233,9 @@ def due(pages: Pages, ruled: Ruled) -> FloatArray:
 
 def scorer(name: str, seed: int) -> Policy:
     """A policy by name; one that draws at random draws with the same seed as the ties."""
-    part = registry.parts("policy").get(name.partition(":")[0], object)
+    part = registry.part_class("policy", name)
     arguments = {"seed": seed} if "seed" in signature(part).parameters else {}
-    found: Policy = registry.build("policy", name, **arguments)
+    found: Policy = registry.make("policy", name, **arguments)
     return found
 
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl import registry
+from recrawl.auto.online import Online
+from recrawl.auto.reasons import reasons
 from recrawl.errors import BadInput
-from recrawl.forecast import from_rate
-from recrawl.forecast.online.online import Online
-from recrawl.forecast.online.reasons import reasons
 from recrawl.model import Forecast
 from recrawl.policies.links import Links
 from recrawl.policies.objectives import INDICES
 from recrawl.policies.user_centric import UserCentric
+from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:

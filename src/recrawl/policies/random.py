@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from recrawl.chance import uniform
 from recrawl.policies.unlearned import Unlearned
+from recrawl.random import uniform
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.content.queries import read_workload
 from recrawl.history import Store
 from recrawl.model import DAY
 from recrawl.policies.objectives import freshness
 from recrawl.search.index import SearchIndex
+from recrawl.search.queries import read_workload
 from recrawl.search.static import WEIGHTS, edges
 from recrawl.search.watched import Watched
 
 if TYPE_CHECKING:
-    from recrawl.content.queries import Workload
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import History
+    from recrawl.search.queries import Workload
 
 PRIOR_DAYS = 56.0  #: what the mean rate of all pages counts for, beside a page's own
 PRIOR_CHANGES = 2.0  #: and what visibility counts for, beside the gains of a page's own changes

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from recrawl.history.intervals import past, total
 from recrawl.model import DAY
 from recrawl.rates.bounds import bounded
-from recrawl.rates.past import past, total
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Intervals, Pages

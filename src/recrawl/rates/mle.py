@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import BadInput
+from recrawl.history.intervals import past
 from recrawl.rates.bounds import INSTANT, LEAST, MOST, bounded
-from recrawl.rates.past import past
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, Pages

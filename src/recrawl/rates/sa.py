@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numba import njit
 
+from recrawl.history.intervals import outcomes
 from recrawl.rates.bounds import INSTANT, bounded
-from recrawl.rates.past import outcomes
 from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
+from recrawl.history.intervals import outcomes, owners, past, total
 from recrawl.model import DAY
-from recrawl.rates.past import outcomes, owners, past, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

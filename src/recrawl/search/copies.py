@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.content.terms import Counts
+from recrawl.search.terms import Counts
 
 if TYPE_CHECKING:
     from pathlib import Path

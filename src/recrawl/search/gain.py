@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
-from recrawl.content.curves import LENGTH, NONE, PIECES, log_rank, log_score, rank_of, score_at
 from recrawl.errors import BadInput
+from recrawl.search.curves import LENGTH, NONE, PIECES, log_rank, log_score, rank_of, score_at
 from recrawl.search.inspection import EXPONENT, scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray
+    from recrawl.search.terms import Counts
 
 FORMS: Final = ("delta", "power")
 EXACT = 30  #: ranks that are summed one by one

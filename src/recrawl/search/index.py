@@ -15,19 +15,19 @@ from zipfile import BadZipFile
 import numpy as np
 import pyarrow as pa
 
-from recrawl.content.fingerprints import words
-from recrawl.content.lexer import spaced
-from recrawl.content.queries import STOP
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid
+from recrawl.page.fingerprints import words
+from recrawl.page.lexer import spaced
+from recrawl.search.queries import STOP
 from recrawl.search.watched import BLOCK, MEASURED, Watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from recrawl.content.queries import Workload
     from recrawl.history import Store
     from recrawl.model import IntArray, KeyArray
+    from recrawl.search.queries import Workload
 
 _log = logging.getLogger(__name__)
 FOLDER = "index"

@@ -12,15 +12,15 @@ from numba import njit
 from scipy.optimize import minimize_scalar
 from scipy.special import zeta
 
-from recrawl.content.curves import LENGTH, NONE, log_rank
 from recrawl.errors import BadInput
+from recrawl.search.curves import LENGTH, NONE, log_rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.content.queries import Workload
-    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray
+    from recrawl.search.queries import Workload
+    from recrawl.search.terms import Counts
 
 EXPONENT = 1.5
 LEAST, MOST = 1.01, 6.0  #: what an exponent may be; the sum of all I is finite above 1

@@ -15,9 +15,9 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.content.queries import Workload
-    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray, IntArray
+    from recrawl.search.queries import Workload
+    from recrawl.search.terms import Counts
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from recrawl.content.curves import curves
-from recrawl.content.scoring import Collection, scoring
-from recrawl.content.terms import counted
 from recrawl.model import DAY
 from recrawl.search.copies import Copies
+from recrawl.search.curves import curves
 from recrawl.search.gain import measured
 from recrawl.search.inspection import EXPONENT, exponent_of, looks
+from recrawl.search.scoring import Collection, scoring
+from recrawl.search.terms import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from recrawl.content.queries import Workload
-    from recrawl.content.terms import Counts
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages
+    from recrawl.search.queries import Workload
+    from recrawl.search.terms import Counts
 
 REFRESH = 1.0  #: copies that come, by those that curves are of, before these are made anew
 MEASURED = "measured.npz"

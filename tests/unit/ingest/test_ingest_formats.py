@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from ingest_files import EVERY, html, http, polite, take, url, warc_record
 
-from recrawl.ingest.rows import foreign_digest, text_key
+from recrawl.ingest.rows import foreign_digest
+from recrawl.page.rows import text_key
 
 
 def at(*parts: int) -> datetime:

@@ -10,7 +10,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from recrawl.adapters.journal import Journal, clock
 from recrawl.errors import BadUrl
-from recrawl.ingest.responses import Response
+from recrawl.page.responses import Response
 from recrawl.urls import canonical
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from recrawl import units
 from recrawl.adapters.journal import clock
 from recrawl.adapters.scrapy.observer import Observer, page_of
 from recrawl.errors import BadInput
-from recrawl.ingest.responses import Response, conditional
-from recrawl.ingest.rows import text_key
 from recrawl.model import DAY
+from recrawl.page.responses import Response, conditional
+from recrawl.page.rows import text_key
 from recrawl.planner import DEFAULT_POLICY, plan
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.ingest.rows import Row
+    from recrawl.page.rows import Row
     from recrawl.protocols import Source
 
 _USUAL = "N b a m s k r M S V g"

@@ -6,15 +6,16 @@ import re
 from typing import IO, TYPE_CHECKING, ClassVar
 
 from recrawl.ingest.lines import lines, parsed
-from recrawl.ingest.rows import foreign_digest, is_web, micros, stamp_micros, tables
+from recrawl.ingest.rows import foreign_digest, is_web, stamp_micros, tables
 from recrawl.ingest.sniff import matches
+from recrawl.page.rows import micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from recrawl.ingest.rows import Row
+    from recrawl.page.rows import Row
     from recrawl.protocols import Source
 
 _LINE = re.compile(r"\d{4}-\d\d-\d\dT\S+Z\s+-?\d+\s+(?:\d+|-)\s+\w+:\S*\s+\S+\s+\S+\s+\S+\s+#\S+\s")

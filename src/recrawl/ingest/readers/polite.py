@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.ingest.rows import Row
+    from recrawl.page.rows import Row
     from recrawl.protocols import Source
 
 _LINE = re.compile(r"\d+\t[\d.]+\t\[")

@@ -7,17 +7,18 @@ import warnings
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from recrawl.ingest.lines import MALFORMED, reason
-from recrawl.ingest.responses import NOT_MODIFIED, shown, validators
 from recrawl.ingest.resync import Resync
-from recrawl.ingest.rows import is_web, micros, tables
+from recrawl.ingest.rows import is_web, tables
 from recrawl.ingest.stream import CutShort
+from recrawl.page.responses import NOT_MODIFIED, shown, validators
+from recrawl.page.rows import micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from recrawl.ingest.rows import Row
+    from recrawl.page.rows import Row
     from recrawl.protocols import Source
 
 with warnings.catch_warnings():  # the package warns of its own old parts when imported

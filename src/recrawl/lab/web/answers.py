@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.ingest.responses import NO_ANSWER
-from recrawl.ingest.rows import header_micros
 from recrawl.lab.web import render
 from recrawl.lab.web.message import HTML, Answer
 from recrawl.model import DAY
+from recrawl.page.responses import NO_ANSWER
+from recrawl.page.rows import header_micros
 
 if TYPE_CHECKING:
     from recrawl.lab.web.manners import Manner, Manners

@@ -25,10 +25,10 @@ def trace_of(
     seed: int = 0,
     window: tuple[Time, Time] | None = None,
 ) -> Trace:
-    """A folder or file, else a world as `registry.build` takes it, of that size."""
+    """A folder or file, else a world as `registry.make` takes it, of that size."""
     if Path(written).exists() or "/" in written:
         return open_trace(written, window=window, cohort="all")
-    world = registry.build("world", written)
+    world = registry.make("world", written)
     sizes = {"pages": pages, "days": days}
     made = world.make(**{k: v for k, v in sizes.items() if v is not None}, seed=seed)
     if made.content is None:

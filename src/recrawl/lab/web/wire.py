@@ -9,11 +9,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from recrawl.errors import BadInput
-from recrawl.ingest.responses import NO_ANSWER
 from recrawl.lab.web import admin
 from recrawl.lab.web.answers import date, problem
 from recrawl.lab.web.log import Logged
 from recrawl.lab.web.message import Answer, Request, read_request
+from recrawl.page.responses import NO_ANSWER
 
 if TYPE_CHECKING:
     from recrawl.lab.web.serving import Web

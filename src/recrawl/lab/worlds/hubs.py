@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.chance import drawn, mix
 from recrawl.lab.worlds.times import mixed_rates, seasonal
 from recrawl.lab.worlds.web import lay_out
 from recrawl.lab.worlds.words import Topical, word
 from recrawl.lab.worlds.world import World, above_0, changes, counts, generator, shares, world_of
+from recrawl.random import drawn, mix
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, KeyArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.chance import drawn, mix
+from recrawl.random import drawn, mix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,258 @@
+"""What is known of each page at any time? Kept up to date visit by visit, in columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.auto import copy
+from recrawl.auto import page_history as own
+from recrawl.auto.group_days import Days
+from recrawl.auto.neighbourhood import Around
+from recrawl.auto.page_history import Own
+from recrawl.auto.prior import rates
+from recrawl.auto.visits import EVENTS, day_at, day_of, new_visits
+from recrawl.errors import BadInput
+from recrawl.model import DAY
+from recrawl.neighbours.nearest import nearest
+from recrawl.neighbours.url_groups import LEVELS, names, numbers
+from recrawl.neighbours.vectors import SAMPLE, Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from recrawl.auto.visits import Visits
+    from recrawl.model import FloatArray, IntArray, KeyArray, Pages, Time
+
+NEAR = 10  #: neighbours of a page
+DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
+GROWN = 2  #: times as many pages as the words were learned from: learn them anew
+AT_ONCE = 20_000  #: texts in memory
+LATELY = 3  #: days for which our copy is taken for what it was then
+SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
+PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
+DAYS = tuple(f"days of {level}" for level in LEVELS)
+LIKE = ("like pages since", "like pages' rate")
+#: The columns: those that move within a day first.
+NAMES = (*DAYS, *LIKE, *own.NAMES, *copy.NAMES)
+MOVING = len(DAYS) + 1
+SAID = slice(len(NAMES) - len(copy.NAMES), len(NAMES) - len(copy.OF_URL))  #: those of the copy
+START = "days of directory"  #: what alone is believed before anything was learned
+
+
+@dataclass(frozen=True)
+class Told:
+    """Visits, and what was known before them."""
+
+    visits: Visits
+    columns: NDArray[np.float32]  #: a row for each of NAMES, a column a visit
+    offset: FloatArray  #: log(rate × days)
+
+
+class Watch:
+    """The pages of a history, for one kind of event; see `visits.EVENTS`."""
+
+    def __init__(self, event: str = "change") -> None:
+        if event not in EVENTS:
+            raise BadInput(f"event must be one of {', '.join(EVENTS)}. Got {event!r}.")
+        self.event = event
+        self._begin(np.empty(0, np.uint64), np.empty(0))
+
+    def _begin(self, key: KeyArray, first: FloatArray) -> None:
+        """Pages of which nothing is known, watched since a day each."""
+        size = len(key)
+        self.key = key
+        self.own = Own.begin(first)
+        self.copied = np.full(size, -1, np.int64)  #: which copy was read: changes before it
+        self.read = np.full(size, -np.inf)  #: the day when a copy was first read
+        self.recent = np.zeros(size, np.uint64)  #: outcomes that were folded, the newest in bit 0
+        self.spoken = np.zeros(size, np.bool_)  #: whether its text is known
+        self.looked = np.full(size, -np.inf)  #: the visit that was the last when it was read
+        self.name = np.zeros((len(LEVELS), size), np.uint64)
+        self.about = np.zeros((len(copy.NAMES), size), np.float32)
+        self.vectors: Vectors | None = None
+        self.fitted = 0  #: texts that the words were learned from
+        self.vector = np.zeros((size, DIMS), np.float32)
+        self.like = Around.none(size, NEAR)
+        self.day = Days(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
+        self.rate = self.mean = self.since = np.zeros(size)
+        self.columns = np.zeros((len(NAMES), size), np.float32)
+
+    def learn(self, pages: Pages, now: Time) -> list[Told] | None:
+        """Take up what is new, day by day. None: visits came late, and all has to begin anew."""
+        today = day_at(now)
+        if len(self.key) and today < self.day.today:  # what was learned is of a later day
+            return None
+        grown = not np.array_equal(self.key, pages.key)
+        if grown and not self._grow(pages, today):
+            return None
+        self._begin_watch(pages)
+        new = new_visits(pages, self.own.folded, self.event)
+        if self._is_late(pages, new):
+            return None
+        self.own.folded, self.recent = pages.n_compared.astype(np.int64), pages.recent.copy()
+        told = []
+        for visits in new.by_day():
+            self.day.turn(int(day_of(visits.end[-1:])[0]))
+            told.append(self._fold(visits))
+        turned = self.day.turn(today)
+        self._look(pages, now / DAY, np.unique(new.page), whole=grown or turned)
+        return told
+
+    def _begin_watch(self, pages: Pages) -> None:
+        """Pages not compared yet are watched from their first visit on, not since heard of."""
+        none = self.own.folded == 0
+        if none.any():
+            self.own.first[none] = self.own.last[none] = _since(pages)[none]
+
+    def _is_other(self, pages: Pages) -> bool:
+        """Whether the outcomes that were folded are not those of these pages."""
+        more = pages.n_compared - self.own.folded
+        by = np.clip(more, 0, 63).astype(np.uint64)
+        kept = self.recent & (np.uint64(2**64 - 1) >> by)  # as many as are still there
+        return bool((more < 0).any() or ((more < 64) & (pages.recent >> by != kept)).any())
+
+    def _is_late(self, pages: Pages, new: Visits) -> bool:
+        """Whether visits were recorded that lie before those already known, or others than they."""
+        known = self.own.folded[new.page] > 0
+        before = new.end <= self.own.last[new.page]
+        # of other pages too, but for those of a day: crawlers report when they are done
+        before = (known & before) | (day_of(new.end) < self.day.today - 1)
+        return bool(before.any()) or self._is_other(pages)
+
+    def _grow(self, pages: Pages, today: int) -> bool:
+        """Make room for new pages; False if old ones went."""
+        old = self.__dict__.copy()
+        order = np.argsort(pages.key)
+        place = np.searchsorted(pages.key, old["key"], sorter=order)
+        place = order[np.minimum(place, len(order) - 1)] if len(order) else place[:0]
+        if len(place) < len(old["key"]) or not np.array_equal(pages.key[place], old["key"]):
+            return False
+        self._begin(pages.key.copy(), _since(pages))
+        for name in ("own", "like"):
+            getattr(self, name).put(old[name], place)
+        for name in ("copied", "read", "recent", "spoken", "looked", "vector"):
+            getattr(self, name)[place] = old[name]
+        for name in ("name", "about"):
+            getattr(self, name)[:, place] = old[name]
+        self.vectors, self.fitted = old["vectors"], old["fitted"]
+        new = np.setdiff1d(np.arange(len(pages)), place)
+        self.name[:, new] = names(pages.take(new).urls())
+        self.day = old["day"].regrouped(*numbers(self.name), place)
+        self.day.sum_up(self.own.events, self.own.days)
+        if not len(place):
+            self.day.today = min(int(self.own.first.min(initial=today)), today)
+        # What stood on a page before its first visit here is not known: let it be our copy.
+        unread = np.flatnonzero(~np.isnan(pages.last_visit) & (self.copied < 0))
+        self._read(pages, unread)
+        self.read[unread] = today
+        self.rate, self.mean = self._rates(np.arange(len(self.key)))
+        return True
+
+    def _rates(self, page: IntArray) -> tuple[FloatArray, FloatArray]:
+        return rates(self.day.group, self.day.sums, self.own.events, self.own.days, page)
+
+    def _fold(self, new: Visits) -> Told:
+        """Visits of one day."""
+        page, begin = new.page, new.end - new.days
+        columns, rate = self._columns(page, begin, new.end), self.rate[page]
+        before = new.end < self.read[page] - LATELY
+        if before.any():  # our copy is not what it was then, and grew with every change since
+            columns[SAID, before] = self.about[: -len(copy.OF_URL)].mean(axis=1)[:, None]
+        due = np.maximum(rate * new.days, 1e-9)
+        # a hit when many changes were due stands for as many; Poisson, given that it is not 0
+        events = np.where(new.hit, due / -np.expm1(-due), 0.0)
+        self.day.add(page, begin, new.end, rate, events)
+        self.own.add(page, new.end, new.days, new.size, events)
+        self.rate[page], self.mean[page] = self._rates(page)
+        return Told(new, columns, np.log(due))
+
+    def _look(self, pages: Pages, now: float, touched: IntArray, *, whole: bool) -> None:
+        """Bring the columns up to a time: all of them, or those that move within a day."""
+        every = np.arange(len(self.key))
+        self.since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit) / DAY
+        if whole:
+            self._read(pages, self._unread(pages))
+            self.rate, self.mean = self._rates(every)
+            touched = every
+        at = np.full(len(every), now)
+        self.columns[:, touched] = self._columns(touched, self.since[touched], at[touched])
+        if not whole:
+            self.columns[:MOVING] = self._moving(every, self.since, at)
+
+    def _columns(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
+        """What is known of visits to these pages, our copies being of a time."""
+        found = np.empty((len(NAMES), len(page)), np.float32)
+        found[:MOVING] = self._moving(page, since, now)
+        found[MOVING] = self.like.rates(self.own, self.rate, self.mean, page)
+        begin = MOVING + 1
+        found[begin : begin + len(own.NAMES)] = self.own.columns(page, now, self.rate[page])
+        found[begin + len(own.NAMES) :] = self.about[:, page]
+        return found
+
+    def _moving(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
+        found = np.empty((MOVING, len(page)), np.float32)
+        found[: len(DAYS)] = self.day.since(page, since, now)
+        found[len(DAYS)] = self.like.evidence(self.own, self.rate, page, since, now)
+        return found
+
+    def _unread(self, pages: Pages) -> IntArray:
+        """The copies that are new; all of them when the words are known from too few."""
+        if self.fitted < min(self.spoken.sum() / GROWN, SAMPLE):
+            self.vectors = None
+            return np.flatnonzero(~np.isnan(pages.last_visit))
+        other = self.copied != np.where(np.isnan(pages.last_visit), -1, pages.n_changes)
+        unheard = ~self.spoken & (pages.last_visit > self.looked)
+        return np.flatnonzero(other | unheard)
+
+    def _read(self, pages: Pages, rows: IntArray) -> None:
+        """Look at copies: their texts and links."""
+        if not len(rows):
+            return
+        self._learn_words(pages, rows)
+        moved = []
+        for begin in range(0, len(rows), AT_ONCE):
+            part = rows[begin : begin + AT_ONCE]
+            some = pages.take(part)
+            texts = some.texts(copy.READ)
+            self.about[:, part] = copy.columns(texts, some.n_links(), some.urls())
+            self.spoken[part] = texts.is_valid().to_numpy(zero_copy_only=False)
+            moved.append(self._embed(part, texts))
+        self._find_like(np.concatenate(moved))
+        self.copied[rows], self.looked[rows] = pages.n_changes[rows], pages.last_visit[rows]
+
+    def _learn_words(self, pages: Pages, rows: IntArray) -> None:
+        """From a sample of these copies, if no words are known."""
+        if self.vectors is not None:
+            return
+        step = max(len(rows) // SAMPLE, 1)
+        texts = pages.take(rows[::step]).texts(CHARACTERS)
+        self.fitted = step * (len(texts) - texts.null_count)  # the texts that these stand for
+        if self.fitted:
+            self.vectors = Vectors(dims=DIMS, characters=CHARACTERS).fit(texts)
+            self.vector[:] = 0.0
+
+    def _embed(self, rows: IntArray, texts: pa.Array) -> IntArray:
+        """The vectors of texts; which of these pages now say something else."""
+        if self.vectors is None:
+            return rows[:0]
+        now = self.vectors.embed(texts)
+        moved = np.flatnonzero(np.einsum("ij,ij->i", now, self.vector[rows]) < SAME)
+        self.vector[rows[moved]] = now[moved]
+        return np.asarray(rows[moved])
+
+    def _find_like(self, moved: IntArray) -> None:
+        if not len(moved):
+            return
+        known = int(self.vector.any(axis=1).sum())
+        exact = known if len(moved) * known <= PAIRS else 0
+        self.like.set(moved, nearest(self.vector, NEAR, rows=moved, exact=exact))
+        self.like.offer(moved)
+
+
+def _since(pages: Pages) -> FloatArray:
+    """The day since when each page is watched: its first visit, or when it was first heard of."""
+    return np.where(np.isnan(pages.first_visit), pages.first_seen, pages.first_visit) / DAY

@@ -1,1 +1,0 @@
-"""What is known of a page that may tell what a visit would find?"""

@@ -1,0 +1,115 @@
+"""Which addresses does a name have? Only those that may be asked are told to anybody.
+
+The connection is made to the addresses that were checked, so a name that changes its mind between
+check and connection gains nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.address import IPv4Address, IPv6Address
+from twisted.internet.interfaces import IHostnameResolver, IHostResolution
+from zope.interface import implementer
+
+from recrawl.fetch.addresses import is_public
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twisted.internet.interfaces import IAddress
+
+_KEPT = 300.0  # seconds
+_MOST = 10_000
+_THREADS = 16  # lookups at a time
+
+Found = list[tuple[bool, str]]  #: is it of version 6, and the address
+
+
+@implementer(IHostResolution)
+class _Resolution:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def cancel(self) -> None:
+        """Its outcome is ignored then."""
+
+
+@implementer(IHostnameResolver)
+class Resolver:
+    """Names to addresses, with a memory; private addresses only of hosts that are `trusted`."""
+
+    def __init__(self, *, allow_private: bool, trusted: frozenset[str]) -> None:
+        self._allow_private = allow_private
+        self._trusted = trusted
+        self._loop = asyncio.get_running_loop()
+        self._known: dict[str, tuple[float, Found]] = {}
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="recrawl-dns")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.refused: set[str] = set()  #: names all of whose addresses are private
+
+    def resolveHostName(  # noqa: N802 - Twisted's names, also of the arguments
+        self,
+        resolutionReceiver: Any,  # noqa: N803
+        hostName: str,  # noqa: N803
+        portNumber: int = 0,  # noqa: N803
+        addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803
+        transportSemantics: str = "TCP",  # noqa: ARG002, N803
+    ) -> Any:
+        resolution = _Resolution(hostName)
+        resolutionReceiver.resolutionBegan(resolution)
+        until, found = self._known.get(hostName, (0.0, []))
+        if self._loop.time() < until:
+            _tell(resolutionReceiver, found, portNumber, addressTypes)
+        else:
+            asked = self._ask(resolutionReceiver, hostName, portNumber, addressTypes)
+            task = self._loop.create_task(asked)
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return resolution
+
+    async def _ask(
+        self,
+        receiver: Any,
+        name: str,
+        port: int,
+        kinds: Sequence[type[IAddress]] | None,
+    ) -> None:
+        found = await self._loop.run_in_executor(self._threads, _looked_up, name)
+        allowed = self._allow_private or name in self._trusted
+        may = [(is_v6, address) for is_v6, address in found if allowed or is_public(address)]
+        if found and not may:
+            self.refused.add(name)
+        if may:
+            while len(self._known) >= _MOST:
+                del self._known[next(iter(self._known))]
+            self._known[name] = (self._loop.time() + _KEPT, may)
+        _tell(receiver, may, port, kinds)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _looked_up(name: str) -> Found:
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    kinds = (socket.AF_INET, socket.AF_INET6)
+    return [(kind == socket.AF_INET6, str(to[0])) for kind, _, _, _, to in found if kind in kinds]
+
+
+def _tell(
+    receiver: Any,
+    found: Found,
+    port: int,
+    kinds: Sequence[type[IAddress]] | None,
+) -> None:
+    for is_v6, address in found:
+        kind = IPv6Address if is_v6 else IPv4Address
+        if kinds is None or kind in kinds:
+            receiver.addressResolved(kind("TCP", address, port))
+    receiver.resolutionComplete()

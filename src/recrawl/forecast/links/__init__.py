@@ -1,1 +1,0 @@
-"""How many new links would a visit show?"""

@@ -1,1 +1,0 @@
-"""Experiments of papers, run again as they were described. One file each."""

@@ -1,0 +1,1 @@
+"""Pages like this one: by text, by URL, by links."""

@@ -1,0 +1,137 @@
+"""Which characters does a reference stand for: `&name;`, `&#number;`?"""
+
+from __future__ import annotations
+
+from functools import cache
+from html.entities import html5
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.page.letters import CLASS, DIGIT, EQUALS, LETTER, helper
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VALUE = max(map(len, html5)) + 1  #: where in a row the value is, after at least one 0
+
+IN_TEXT, IN_VALUE = map(np.int64, range(2))  #: where a reference stands
+#: Windows-1252, which numbers from 0x80 to 0x9F are taken to mean.
+_WINDOWS = np.array([ord(bytes([i]).decode("cp1252", "ignore") or chr(i)) for i in range(128, 160)])
+
+
+@cache
+def table() -> NDArray[np.uint8]:
+    """A row a name of the HTML Standard, ascending, as a kernel can search them.
+
+    The name, with its `;` where it needs one, zeros up to `VALUE`, the length of what it stands
+    for in UTF-8, and that.
+    """
+    rows = sorted((name.encode(), value.encode()) for name, value in html5.items())
+    width = VALUE + 1 + max(len(value) for _, value in rows)
+    packed = [
+        (name.ljust(VALUE, b"\0") + bytes([len(value)]) + value).ljust(width, b"\0")
+        for name, value in rows
+    ]
+    return np.frombuffer(b"".join(packed), np.uint8).reshape(len(rows), width)
+
+
+@helper
+def reference(data, i, end, place, out, n, table):  # type: ignore[no-untyped-def]
+    """Write what the "&" at i stands for, itself if need be. Where to go on, and to write on?"""
+    if i + 1 < end and data[i + 1] == 35:
+        code, stop = _number(data, i + 2, end)
+        if stop > i:
+            return stop, _put(out, n, code)
+    else:
+        found, stop = _name(data, i + 1, end, table)
+        # In a value, `&copy=1` is a parameter.
+        bare = place == IN_VALUE and stop < end and data[stop - 1] != 59
+        if found >= 0 and not (bare and CLASS[data[stop]] & (EQUALS | LETTER | DIGIT)):
+            for k in range(table[found, VALUE]):
+                out[n + k] = table[found, VALUE + 1 + k]
+            return stop, n + np.int64(table[found, VALUE])
+    out[n] = 38
+    return i + 1, n + 1
+
+
+@helper
+def _number(data, i, end):  # type: ignore[no-untyped-def]
+    """The character of the number at i, and where that ends: at -1 if there is none."""
+    radix = 10
+    if i < end and data[i] | 32 == 120:  # x
+        radix = 16
+        i += 1
+    begin, code = i, 0
+    while i < end and _digit(data[i]) < radix:
+        code = min(code * radix + _digit(data[i]), 0x110000)
+        i += 1
+    if i == begin:
+        return 0, -1
+    if 128 <= code < 160:
+        code = _WINDOWS[code - 128]
+    elif code == 0 or code > 0x10FFFF or 0xD800 <= code < 0xE000:
+        code = 0xFFFD
+    return code, i + 1 if i < end and data[i] == 59 else i
+
+
+@helper
+def _digit(byte):  # type: ignore[no-untyped-def]
+    if CLASS[byte] & DIGIT:
+        return byte - 48
+    return (byte | 32) - 87 if CLASS[byte] & LETTER else 99
+
+
+@helper
+def _put(out, n, code):  # type: ignore[no-untyped-def]
+    """Write a character. Where does it end?"""
+    if code < 0x80:
+        out[n] = code
+        return n + 1
+    more = 1 + (code >= 0x800) + (code >= 0x10000)
+    out[n] = ((0xF00 >> (more + 1)) & 0xFF) | (code >> (6 * more))
+    for k in range(1, more + 1):
+        out[n + k] = 0x80 | ((code >> (6 * (more - k))) & 63)
+    return n + more + 1
+
+
+@helper
+def _name(data, i, end, table):  # type: ignore[no-untyped-def]
+    """Which name, -1 if none, stands at i, and where does it end?"""
+    stop = i
+    while stop < min(i + 32, end) and CLASS[data[stop]] & (LETTER | DIGIT):
+        stop += 1
+    if stop < end and data[stop] == 59:  # ;
+        found = _lookup(data, i, stop + 1, table)
+        if found >= 0:
+            return found, stop + 1
+    # The names that need no semicolon have at most 6 letters; the longest that fits is meant.
+    for shorter in range(min(stop, i + 6), i + 1, -1):
+        found = _lookup(data, i, shorter, table)
+        if found >= 0:
+            return found, shorter
+    return -1, i
+
+
+@helper
+def _lookup(data, begin, end, table):  # type: ignore[no-untyped-def]
+    low, high = 0, len(table)
+    while low < high:
+        middle = (low + high) // 2
+        order = _compare(data, begin, end, table[middle])
+        if order == 0:
+            return middle
+        if order < 0:
+            high = middle
+        else:
+            low = middle + 1
+    return -1
+
+
+@helper
+def _compare(data, begin, end, row):  # type: ignore[no-untyped-def]
+    """Is what stands here before (< 0) or after (> 0) the name in a row of the table?"""
+    for k in range(end - begin):
+        if data[begin + k] != row[k]:
+            return np.int64(data[begin + k]) - np.int64(row[k])
+    return -np.int64(row[end - begin])

@@ -1,0 +1,90 @@
+"""What do features look at? The same pages at several times, and what came between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recrawl.errors import BadInput
+from recrawl.neighbours.graph import trustrank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from recrawl.model import BoolArray, FloatArray, IntArray, Neighbours
+
+
+@dataclass(frozen=True)
+class Crawl:
+    """The pages as they were at one time: a column a fact, a row a page."""
+
+    urls: pa.Array
+    bytes: FloatArray  #: of the page
+    text_bytes: FloatArray
+    words: FloatArray
+    distinct: FloatArray  #: words
+    internal: FloatArray  #: links on the page that stay on its host and scheme
+    external: FloatArray  #: and those that leave
+    source: IntArray  #: of each link between these pages: the row it is on
+    target: IntArray  #: and the row it leads to
+    inside: BoolArray  #: it is internal
+    trusted: IntArray  #: rows that TrustRank begins at
+
+    @cached_property
+    def trust(self) -> FloatArray:
+        return trustrank(self.source, self.target, len(self.bytes), self.trusted)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What the later of two visits showed that the earlier had not; NaN where that is unknown."""
+
+    days: FloatArray  #: between the two, by page
+    new_internal: FloatArray
+    new_external: FloatArray
+
+    @property
+    def new(self) -> FloatArray:
+        return self.new_internal + self.new_external
+
+
+@dataclass(frozen=True)
+class Look:
+    """Where one stands: the last interval is the one to be told.
+
+    Strictly nothing of that interval is seen, and the present is the crawl before it. Else the
+    present is the crawl that ends it, and the change rates of related pages count it too: so did
+    the study of Dang et al. (2021). Counts are made those of an interval of `unit` days.
+    """
+
+    crawls: Sequence[Crawl]  #: oldest first; one more than intervals, or none
+    intervals: Sequence[Interval]
+    near: Neighbours
+    vectors: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    unit: float = 1.0
+    strict: bool = True
+
+    @property
+    def present(self) -> int:
+        """The number of the crawl that static features are of."""
+        return len(self.crawls) - 1 - self.strict
+
+    @property
+    def history(self) -> int:
+        """How many intervals lie before the one to be told."""
+        return len(self.intervals) - 1
+
+    def interval(self, back: int) -> Interval:
+        """The interval so many before the one to be told."""
+        if back < self.strict or back > self.history:
+            raise BadInput(
+                f"history must be within the {self.history} intervals that came before. "
+                f"Got the one {back} before; ask for less."
+            )
+        return self.intervals[self.history - back]

@@ -1,0 +1,200 @@
+"""What do the models of Dang et al. (2021) tell of new links, and which features matter?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from recrawl.papers.dang import families
+from recrawl.papers.dang.feature import average, lag, table
+from recrawl.papers.dang.meaning import meaning
+from recrawl.papers.dang.learners import bounded, importance, learner, tuned
+from recrawl.lab.rankings import area, ceiling, precision_at, spearman
+from recrawl.papers.dang.scores import of_classes, of_numbers
+
+if TYPE_CHECKING:
+    from recrawl.papers.dang.feature import Feature
+    from recrawl.papers.dang.data import Study
+    from recrawl.model import BoolArray, FloatArray, IntArray
+
+TEST, DEVELOPMENT = 0.25, 0.25  #: shares of the pages
+LEAVES: Final = (2, 5, 10, 25)  #: rows at a leaf that are tried
+TRIED = 50  #: trees of a trial; more rank the leaves alike
+ASKED = 100  #: trees of a forest that is asked hundreds of times what matters
+POINTS = 101  #: of a curve, from 0 to 100 %
+Result = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows that teach, that of these serve to tune, and that test."""
+
+    train: IntArray
+    development: IntArray
+    test: IntArray
+
+    @staticmethod
+    def of(pages: int, seed: int) -> Split:
+        order = np.random.default_rng(seed).permutation(pages)
+        test, development = int(TEST * pages), int((TEST + DEVELOPMENT) * pages)
+        return Split(np.sort(order[test:]), np.sort(order[test:development]), np.sort(order[:test]))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A study and how far back its models look."""
+
+    study: Study
+    history: int = 8
+
+    def columns(self, features: list[Feature]) -> FloatArray:
+        return table(self.study.look, features)
+
+    @cached_property
+    def sets(self) -> dict[str, list[Feature]]:
+        """Static features, as the paper adds them up."""
+        page, network, sense = families.SP, families.SN, meaning(self.study.look)
+        return {
+            "SP": page,
+            "SPsem": page + sense,
+            "SP+SN": page + network,
+            "SPsem+SN": page + sense + network,
+        }
+
+    def past(self, history: int) -> list[Feature]:
+        """All features, dynamic ones up to a history."""
+        return self.sets["SPsem+SN"] + families.dp(history) + families.dn(history)
+
+    def unpast(self) -> list[Feature]:
+        """All but the page's own past, which would give away how often it shows new links."""
+        return self.sets["SPsem+SN"] + families.dn(self.history)
+
+    def tune(self, kind: str) -> Result:
+        """Table 3: rows at a leaf of forests that tell new links, by history; and of the others."""
+        rows, study = Split.of(len(self.study), 0).development, self.study
+        found = {"count": study.count[kind], "rate": study.rate[kind]}
+        feature = {"count": self.past(self.history), "rate": self.unpast()}
+        leaf: dict[str, int] = {}
+        for history in range(self.history + 1):
+            x = self.columns(self.past(history))[rows]
+            leaf[str(history)] = _leaf("class", x, found["count"][rows] > 0)
+        for what, y in found.items():
+            leaf[what] = _leaf("number", self.columns(feature[what])[rows], y[rows])
+        return {"leaf": leaf}
+
+    def rates(self, kind: str, seed: int) -> Result:
+        """Figures 9 and 10: how often a page shows new links, from static features."""
+        split, y = Split.of(len(self.study), seed), self.study.rate[kind]
+        found = {"zero": of_numbers(y[split.test], np.zeros(len(split.test)))}
+        for name, features in self.sets.items():
+            x = self.columns(features)
+            taught = learner("hist-boost", "number", seed=seed).fit(x[split.train], y[split.train])
+            found[name] = of_numbers(y[split.test], taught.predict(x[split.test]))
+        return {"scores": found}
+
+    def presence(self, kind: str, seed: int, leaf: dict[str, int]) -> Result:
+        """Figure 12: whether new links come, by history."""
+        split, y = Split.of(len(self.study), seed), self.study.count[kind] > 0
+        last = self.columns([lag(families.COUNTS[kind], 1)])[:, 0] > 0
+        found = {"NNL-Pr": of_classes(y[split.test], last[split.test])}
+        for history in range(self.history + 1):
+            x = self.columns(self.past(history))
+            taught = _forest("class", leaf[str(history)], seed, x[split.train], y[split.train])
+            found[str(history)] = of_classes(y[split.test], taught.predict(x[split.test]))
+        return {"scores": found}
+
+    def importances(self, kind: str, leaf: dict[str, int]) -> Result:
+        """Figures 11 and 13: which features matter."""
+        split, study = Split.of(len(self.study), 0), self.study
+        features = self.sets["SP+SN"]
+        x, rate = self.columns(features), study.rate[kind]
+        taught = learner("hist-boost", "number").fit(x[split.train], rate[split.train])
+        rates = importance(taught, "number", x[split.test], rate[split.test])
+        both, narrow = self.past(self.history), leaf[str(self.history)]
+        x, came = self.columns(both), study.count[kind] > 0
+        forest = learner("extra-trees", "class", n_estimators=ASKED, **bounded(len(x), narrow))
+        taught = forest.fit(x[split.train], came[split.train])
+        presence = importance(taught, "class", x[split.test], came[split.test])
+        return {"rate": _named(features, rates), "presence": _named(both, presence)}
+
+    def rankings(self, kind: str, seed: int, leaf: dict[str, int]) -> Result:
+        """Figures 14 and 15: how pages are ranked by each forecast, against each truth."""
+        split, study = Split.of(len(self.study), seed), self.study
+        said = self._forecasts(kind, split, seed, leaf)
+        count = study.count[kind][split.test]
+        truths = {
+            "LCR": study.rate[kind][split.test],
+            "NL": (count > 0).astype(np.float64),
+            "NNL": count,
+        }
+        rho = {t: {n: spearman(truth, f) for n, f in said.items()} for t, truth in truths.items()}
+        return {
+            "spearman": rho,
+            "area": {name: area(count, forecast) for name, forecast in said.items()},
+            "ceiling": ceiling(count),
+            "curves": {name: _curve(count, forecast) for name, forecast in said.items()},
+        }
+
+    def _forecasts(
+        self, kind: str, split: Split, seed: int, leaf: dict[str, int]
+    ) -> dict[str, FloatArray]:
+        study, history = self.study, self.history
+        rate, count = study.rate[kind], study.count[kind]
+        whole, narrow = self.past(history), families.lbla(kind, history)
+        train, test = split.train, split.test
+
+        def told(task: str, features: list[Feature], y: FloatArray, leaves: int) -> Any:
+            return _forest(task, leaves, seed, self.columns(features)[train], y[train])
+
+        def asked(taught: Any, features: list[Feature]) -> FloatArray:
+            answer: FloatArray = np.asarray(taught.predict(self.columns(features)[test]), float)
+            return answer
+
+        def counted(name: str, features: list[Feature]) -> FloatArray:
+            taught = learner(name, "count", seed=seed)
+            return asked(taught.fit(self.columns(features)[train], count[train]), features)
+
+        rates = {"LCR-ET_LBLA": families.lbla_rate(kind), "LCR-ET": self.unpast()}
+        said = {n: asked(told("number", f, rate, leaf["rate"]), f) for n, f in rates.items()}
+        came = (count > 0).astype(np.float64)
+        for suffix, features in {"_LBLA": narrow, "": whole}.items():
+            taught = told("class", features, came, leaf[str(history)])
+            said[f"NL-ET{suffix}"] = asked(taught, features)
+            said[f"PNL-ET{suffix}"] = taught.predict_proba(self.columns(features)[test])[:, 1]
+            said[f"NNL-NGB{suffix}"] = counted("ngboost", features)
+            said[f"NNL-LGB{suffix}"] = counted("lightgbm", features)
+            said[f"NNL-ET{suffix}"] = asked(
+                told("number", features, count, leaf["count"]), features
+            )
+        if history:
+            said["NNL-Av"] = self.columns([average(families.COUNTS[kind], history)])[test, 0]
+        said["NNL-Pr"] = self.columns([lag(families.COUNTS[kind], 1)])[test, 0]
+        said["CCR"] = study.changed[test]
+        if not study.look.strict:  # as the authors' program does
+            rounded = ("NNL-ET", "NNL-ET_LBLA", "NNL-Av")
+            said |= {name: np.rint(said[name]) for name in rounded if name in said}
+        return said
+
+
+def _leaf(task: str, x: FloatArray, y: FloatArray | BoolArray) -> int:
+    best = tuned("extra-trees", task, x, y, {"min_samples_leaf": LEAVES}, n_estimators=TRIED)
+    return int(best["min_samples_leaf"])
+
+
+def _forest(task: str, leaf: int, seed: int, x: FloatArray, y: FloatArray | BoolArray) -> Any:
+    return learner("extra-trees", task, seed=seed, **bounded(len(y), leaf)).fit(x, y)
+
+
+def _named(features: list[Feature], values: FloatArray) -> dict[str, list[Any]]:
+    pairs = zip(features, values.tolist(), strict=True)
+    return {feature.name: [feature.family, value] for feature, value in pairs}
+
+
+def _curve(truth: FloatArray, forecast: FloatArray) -> list[float]:
+    share = np.linspace(0, 1, POINTS)
+    whole = np.concatenate([[0.0], precision_at(truth, forecast)])
+    curve: list[float] = np.interp(share * len(truth), np.arange(len(whole)), whole).tolist()
+    return curve

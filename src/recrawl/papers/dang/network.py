@@ -1,0 +1,30 @@
+"""What do the links to a page tell of it? A function each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recrawl.papers.dang.feature import static
+from recrawl.neighbours.graph import in_links
+
+if TYPE_CHECKING:
+    from recrawl.papers.dang.crawls import Crawl
+    from recrawl.model import FloatArray
+
+
+@static("SN")
+def internal_in_links(crawl: Crawl) -> FloatArray:
+    """Links to the page from its own host and scheme."""
+    return in_links(crawl.target[crawl.inside], len(crawl.bytes))
+
+
+@static("SN")
+def external_in_links(crawl: Crawl) -> FloatArray:
+    """Links to the page from elsewhere."""
+    return in_links(crawl.target[~crawl.inside], len(crawl.bytes))
+
+
+@static("SN")
+def trust(crawl: Crawl) -> FloatArray:
+    """TrustRank; PageRank is left out, as it says the same (Dang et al. 2021)."""
+    return crawl.trust

@@ -1,0 +1,239 @@
+"""User-centric crawling (Pandey & Olston 2005): how many refreshes does good search need?
+
+All copies are fresh at first; then so many pages are refreshed a cycle, and quality is taken after
+each. What policies know of the pages is fitted on the same cycles, as in the paper, or on those
+before ("split"). Every run is kept in a file of its own, so that work cut off goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from recrawl.allocate.whole import spread, whole_visits
+from recrawl.random import drawn
+from recrawl.model import DAY
+from recrawl.policies.user_centric import index, shrunk_rate, worth
+from recrawl.rates.cho import cho
+from recrawl.search.quality import visibility
+from recrawl.urls import keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from recrawl.papers.pandey.past import Past
+    from recrawl.model import FloatArray, IntArray
+
+    Priority = Callable[[FloatArray], FloatArray]  #: of pages, by days since their refresh
+
+TAUS: Final = tuple(round(0.1 * i, 1) for i in range(1, 11))
+BUDGETS: Final = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6)
+POLICIES: Final = (
+    "user-centric",
+    "raw",
+    "raw approximated",
+    "staleness",
+    "embarrassment",
+    "oldest",
+)
+MODES: Final = ("in-sample", "split")
+WORKERS = 2
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What one policy came to at one budget, as it is kept."""
+
+    mode: str
+    policy: str
+    share: float  #: of the pages, refreshed a cycle
+    refreshes: int  #: a cycle
+    tau: float | None  #: the best threshold, of a rival
+    quality: float  #: mean over the cycles
+    never: float  #: the quality without any refresh
+
+    @property
+    def way(self) -> float:
+        """How far from never refreshing to always fresh."""
+        return (self.quality - self.never) / (1.0 - self.never) if self.never < 1.0 else 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The cycles that are judged, and what policies may know: the changes of those fitted on."""
+
+    past: Past
+    fitted: range  #: cycles whose changes are known
+    judged: range  #: cycles that begin fresh and end stale; the first is that of the fresh copies
+    key: IntArray  #: the order of ties
+
+    @staticmethod
+    def of(past: Past, mode: str, urls: Sequence[str]) -> Trial:
+        last = len(past.live) - 1
+        half = last // 2
+        fitted, begin = (
+            (range(1, last + 1), 0) if mode == "in-sample" else (range(1, half + 1), half)
+        )
+        key = np.argsort(np.argsort(drawn(keys(urls), 0)))
+        return Trial(past, fitted, range(begin, last + 1), key)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        return (self.past.cycle >= self.fitted[0]) & (self.past.cycle <= self.fitted[-1])
+
+    def over_page(self, column: FloatArray | None = None) -> FloatArray:
+        """The sum of a column of the known changes over each page; their number if none."""
+        known = self.known
+        column = None if column is None else column[known]
+        return np.bincount(self.past.page[known], column, self.past.pages).astype(np.float64)
+
+    @cached_property
+    def visible(self) -> FloatArray:
+        """What pages contribute to answers when the judged cycles begin."""
+        return visibility(self.past.found, self.past.live[self.judged[0]], self.past.looked)
+
+    @cached_property
+    def looks(self) -> FloatArray:
+        live = self.past.live[self.judged[0]]
+        return visibility(self.past.found, live, self.past.looked, scored=False)
+
+    @cached_property
+    def never(self) -> float:
+        """The quality without any refresh."""
+        nothing = np.empty(0, np.int64)
+        return self.judge(lambda _: nothing)
+
+    def judge(self, refreshed: Callable[[int], IntArray]) -> float:
+        """The mean quality, given which pages are refreshed in each judged cycle from 1 on."""
+        copies = self.past.live[self.judged[0]].copy()
+        found = []
+        for number, cycle in enumerate(self.judged[1:], 1):
+            pages = refreshed(number)
+            copies[pages] = self.past.live[cycle, pages]
+            found.append(self.past.quality(copies, cycle))
+        return float(np.mean(found))
+
+    def by_priority(self, priority: Priority, refreshes: int) -> float:
+        """Every cycle the pages of highest priority."""
+        last = np.zeros(self.past.pages)
+
+        def refreshed(number: int) -> IntArray:
+            score = priority((number - last) * self.past.every / DAY)
+            chosen = np.lexsort((self.key, -score))[:refreshes]
+            last[chosen] = number
+            return chosen
+
+        return self.judge(refreshed)
+
+    def by_allocation(self, rate: FloatArray, weight: FloatArray, refreshes: int) -> float:
+        """Whole numbers of visits for the least weighted staleness, spread over the cycles."""
+        cycles = len(self.judged) - 1
+        visits = whole_visits(rate * cycles, weight, refreshes * cycles, cycles, self.key)
+        page, cycle = np.repeat(np.arange(len(visits)), visits), spread(visits, cycles, self.key)
+        return self.judge(lambda number: page[cycle == number - 1])
+
+
+def priorities(trial: Trial) -> dict[str, Priority]:
+    """The policies that rank pages by what is known of them."""
+    gain, changes = trial.over_page(trial.past.gain), trial.over_page()
+    days = len(trial.fitted) * trial.past.every / DAY
+    each = worth(gain, changes, trial.visible)
+    rate = shrunk_rate(changes, np.full(len(gain), days))
+    raw, approximated = gain / days, trial.over_page(trial.past.approximated) / days
+    return {
+        "user-centric": lambda since: index(each, rate, since),
+        "raw": lambda since: raw * since,
+        "raw approximated": lambda since: approximated * since,
+        "oldest": lambda since: since,
+    }
+
+
+def rival(trial: Trial, policy: str, tau: float, refreshes: int) -> float:
+    """Quality of staleness- or embarrassment-based refreshing with a threshold on shingles."""
+    cycles = np.full(trial.past.pages, len(trial.fitted))
+    if policy == "staleness":
+        changes = trial.over_page(np.where(trial.past.distance > tau, 1.0, 0.0))
+        return trial.by_allocation(cho(cycles, changes), np.ones(len(changes)), refreshes)
+    changes, large = (
+        trial.over_page(),
+        trial.over_page(np.where(trial.past.distance >= tau, 1.0, 0.0)),
+    )
+    part = np.divide(large, changes, out=np.zeros(len(changes)), where=changes > 0)
+    return trial.by_allocation(cho(cycles, changes), part * trial.looks, refreshes)
+
+
+def pandey(
+    past: Past,
+    urls: Sequence[str],
+    folder: Path,
+    *,
+    modes: tuple[str, ...] = MODES,
+    budgets: tuple[float, ...] = BUDGETS,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> list[Ran]:
+    """Run the experiment, or what is left of it; `folder` keeps what is done."""
+    folder.mkdir(parents=True, exist_ok=True)
+    trials = {mode: Trial.of(past, mode, urls) for mode in modes}
+    tasks = [(mode, share, policy) for mode in modes for share in budgets for policy in POLICIES]
+    done: list[Ran] = []
+    for mode, share, policy in tasks:
+        file = folder / f"{past.mark}-{mode}-{share:g}-{policy.replace(' ', '-')}.json"
+        if not file.exists():
+            _keep(_run(trials[mode], mode, share, policy), file)
+        done.append(Ran(**json.loads(file.read_text())))
+        if progress is not None:
+            progress(len(done), len(tasks), f"{mode} {share:.2%} {policy}: {done[-1].way:.3f}")
+    return done
+
+
+def _run(trial: Trial, mode: str, share: float, policy: str) -> Ran:
+    refreshes = max(int(share * trial.past.pages), 1)
+    tau, ranked = None, priorities(trial)
+    if policy in ranked:
+        found = trial.by_priority(ranked[policy], refreshes)
+    else:
+        with ThreadPoolExecutor(WORKERS) as pool:  # the kernels run beside each other
+            each = list(pool.map(lambda tau: rival(trial, policy, tau, refreshes), TAUS))
+        found, tau = max(each), TAUS[int(np.argmax(each))]
+    return Ran(mode, policy, share, refreshes, tau, found, trial.never)
+
+
+def _keep(ran: Ran, file: Path) -> None:
+    unfinished = file.with_suffix(".part")
+    unfinished.write_text(json.dumps(asdict(ran)))
+    unfinished.replace(file)
+
+
+def needed(runs: list[Ran], mode: str, policy: str, way: float) -> float:
+    """Refreshes a cycle for a part of the way, log-linear between budgets; NaN: more than any."""
+    own = sorted(
+        (r for r in runs if (r.mode, r.policy) == (mode, policy)), key=lambda r: r.refreshes
+    )
+    before = None
+    for ran in own:
+        if ran.way >= way:
+            if before is None:
+                return float(ran.refreshes)
+            part = (way - before.way) / (ran.way - before.way)
+            return float(before.refreshes * (ran.refreshes / before.refreshes) ** part)
+        before = ran
+    return np.nan
+
+
+def halves(past: Past) -> Iterator[tuple[int, float, float]]:
+    """Pages with their gain a cycle in either half, those with any (the paper's Figure 3)."""
+    half = (len(past.live) - 1) // 2
+    early = past.cycle <= half
+    first = np.bincount(past.page[early], past.gain[early], past.pages) / half
+    rest = len(past.live) - 1 - half
+    second = np.bincount(past.page[~early], past.gain[~early], past.pages) / rest
+    for page in np.flatnonzero((first != 0) | (second != 0)):
+        yield int(page), float(first[page]), float(second[page])

@@ -1,0 +1,67 @@
+"""The paper's Figures 3 and 4 with our numbers, as SVG."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.ticker import ScalarFormatter
+
+from recrawl.lab.charts import STYLE, _figure, _line, _svg, inks
+from recrawl.papers.pandey.experiment import POLICIES, halves
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from recrawl.papers.pandey.experiment import Ran
+    from recrawl.papers.pandey.past import Past
+
+DOTS = 500  #: at most; more say the same
+FLOOR = 1e-9  #: of the largest gain: where pages without any are drawn
+
+
+def figures(name: str, past: Past, runs: list[Ran], folder: Path) -> list[Path]:
+    """Write Figure 3, and Figure 4 for each way of fitting; their files."""
+    drawn = {"figure-3": forecast(name, past)}
+    for mode in dict.fromkeys(ran.mode for ran in runs):
+        drawn[f"figure-4-{mode}"] = resources(name, [r for r in runs if r.mode == mode])
+    files = []
+    for kind, text in drawn.items():
+        file = folder / f"{name}-{kind}.svg"
+        file.write_text(text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
+        files.append(file)
+    return files
+
+
+def forecast(name: str, past: Past) -> str:
+    """Gain a cycle in either half, a dot a page; those with none in a half lie on the edge."""
+    each = np.array([pair[1:] for pair in halves(past)]).reshape(-1, 2)
+    first, second = each[:: -(-len(each) // DOTS) or 1].T
+    least = FLOOR * max(float(np.max(np.abs([first, second]), initial=0.0)), 1e-300)
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        axes.plot(np.maximum(first, least), np.maximum(second, least), ".", markersize=2)
+        if len(first):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+        axes.set_xlabel("gain a cycle, first half")
+        axes.set_ylabel("second half")
+        return _svg(figure, f"{name}: gain of pages in both halves")
+
+
+def resources(name: str, runs: list[Ran]) -> str:
+    """Refreshes a cycle over the quality that they give, a line a policy."""
+    ink = inks(POLICIES, "oldest")
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        for policy in POLICIES:
+            own = sorted((r.refreshes, r.quality) for r in runs if r.policy == policy)
+            spent, good = np.array(own).T
+            _line(axes, good, spent, ink[policy], label=policy)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.set_xlabel("quality")
+        axes.set_ylabel("refreshes a cycle")
+        axes.legend(fontsize=6, frameon=False)
+        return _svg(figure, f"{name}: quality and refreshes")

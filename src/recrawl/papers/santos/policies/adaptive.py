@@ -1,0 +1,32 @@
+"""Which pages now, by the chance of a change at a weighted share of its visits?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from recrawl.rates.forecast import from_rate
+from recrawl.policies.unlearned import Unlearned
+from recrawl.rates.weighted import READINGS, Cycles, named_parts
+
+if TYPE_CHECKING:
+    from recrawl.model import FloatArray, Pages, Time
+
+
+class Adaptive(Unlearned):
+    """φ = 1 − e^{−λt}, t in cycles, λ a reading of `rates.weighted` (Santos 2013).
+
+    Faithful, so 0 for every page of weight 0: those are never visited again while others remain.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, *, cycle_days: float = 1.0) -> None:
+        self.cycle_days = cycle_days
+
+    def score(self, pages: Pages, now: Time) -> FloatArray:
+        per_cycle = READINGS[self.name](pages, Cycles.at(now, pages, self.cycle_days))
+        return from_rate(per_cycle / self.cycle_days, pages.days_since_visit(now)).p_change
+
+
+#: One class a reading, so that each is found by its name like any other part.
+globals().update({part.__name__: part for part in named_parts(Adaptive, READINGS)})

@@ -1,0 +1,211 @@
+"""Name → part. Packages announce their parts through entry points, recrawl its own ones too.
+
+A group (`recrawl.policies`, `recrawl.rates`, …) has entries that name a package, a module or a
+class. A part is a class with a `name` of its own. See docs/adding-a-part.md.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from recrawl.errors import BadInput, UnknownPart
+from recrawl.registry.discovery import (
+    Part,
+    announced,
+    classes,
+    load_file,
+    load_module,
+    module_of_that_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from types import ModuleType
+
+PartClass = TypeVar("PartClass", bound=type[Any])
+
+#: Kind of part → its entry-point group.
+GROUPS = {
+    "policy": "recrawl.policies",
+    "rate": "recrawl.rates",
+    "detector": "recrawl.detectors",
+    "reader": "recrawl.readers",
+    "world": "recrawl.worlds",
+}
+#: Kind of part → the methods by which `register` recognises it.
+_METHODS = {
+    "policy": ("score", "learn"),
+    "rate": ("rate",),
+    "detector": ("changed",),
+    "reader": ("accepts", "read"),
+    "world": ("make",),
+}
+#: Expected Python type per annotation; arguments may come from the command line as text.
+_TYPES: dict[str, tuple[Any, str]] = {
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "bool": (bool, "true or false"),
+    "str": (str, "a text"),
+}
+_NEXT_ARGUMENT = re.compile(r",(?=\s*\w+\s*=|\s*$)")  # other commas belong to a value, as in a path
+
+_registered: dict[str, dict[str, Part]] = {kind: {} for kind in GROUPS}
+
+
+def register(part: PartClass, *, kind: str | None = None) -> PartClass:
+    """Make a class known by its `name` in this process; usable as a decorator.
+
+    The kind follows from the methods of the class unless it is given.
+
+    >>> @register
+    ... class Constant:
+    ...     name = "constant"
+    ...     def rate(self, pages): return 1.0
+    >>> make("rate", "constant").name
+    'constant'
+    """
+    kind = _check_kind(kind) if kind else _kind_of(part)
+    name = vars(part).get("name")
+    if not isinstance(name, str) or not name:
+        raise BadInput(
+            f"A part needs a `name` of its own, a text. {part.__qualname__} has {name!r}."
+        )
+    if name in announced(GROUPS[kind]):
+        raise BadInput(
+            f"name must not be that of another {kind}. Got {name!r}, which comes from "
+            f"{announced(GROUPS[kind])[name].origin}; choose another."
+        )
+    _registered[kind][name] = Part(part, "registered")
+    return part
+
+
+def parts(kind: str) -> dict[str, type[Any]]:
+    """Every part of a kind by name, sorted."""
+    return {name: found.part for name, found in found_parts(kind).items()}
+
+
+def found_parts(kind: str) -> dict[str, Part]:
+    """Every part of a kind by name, sorted, with its origin."""
+    found = announced(GROUPS[_check_kind(kind)]) | _registered[kind]
+    return dict(sorted(found.items()))
+
+
+def make(kind: str, written: str, **arguments: object) -> Any:
+    """Build a part from the way people write it.
+
+    `name`, `name:argument=value,argument=value`, or a part from outside: `./my_policy.py`,
+    `my_package.module:MyPolicy`, each also with `:argument=value`. A policy may also be the path
+    of the JSON file that `recrawl evolve` wrote.
+
+    >>> make("detector", "shingles:tau=0.3,inclusive=true").tau
+    0.3
+    """
+    part, name, rest = _find(_check_kind(kind), written)
+    if kind == "policy" and name.endswith(".json"):
+        arguments["file"] = name
+    for pair in filter(None, _NEXT_ARGUMENT.split(rest)):
+        argument, equals, value = pair.partition("=")
+        if not equals:
+            raise BadInput(f"A part is written name:argument=value. Got {written!r}.")
+        arguments[argument.strip()] = _value(value.strip())
+    _check_arguments(part, f"{kind} {name!r}", arguments)
+    return part(**arguments)
+
+
+def part_class(kind: str, written: str) -> type[Any]:
+    """The class that `make` would build from; its arguments are not looked at."""
+    return _find(_check_kind(kind), written)[0]
+
+
+def unknown(kind: str, name: str, known: Collection[str]) -> UnknownPart:
+    """Error for an unknown name, suggesting the closest one."""
+    near = get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return UnknownPart(f"No {kind} called {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+def _find(kind: str, written: str) -> tuple[type[Any], str, str]:
+    """The class, what it was called by, and the text of its arguments."""
+    name, _, rest = written.partition(":")
+    name = name.strip()
+    if name in _registered[kind]:
+        return _registered[kind][name].part, name, rest
+    if (quick := module_of_that_name(GROUPS[kind], name)) is not None:
+        return quick, name, rest
+    if kind == "policy" and name.endswith(".json"):
+        return _find(kind, "evolved")[0], name, rest
+    if name.endswith(".py"):
+        called, rest = _split_class(rest)
+        return _only_part(load_file(name), called, kind), name, rest
+    if "." in name and "/" not in name:
+        called, rest = _split_class(rest)
+        return _only_part(load_module(name), called, kind), called or name, rest
+    known = announced(GROUPS[kind])
+    if name not in known:
+        raise unknown(kind, name, parts(kind))
+    return known[name].part, name, rest
+
+
+def _split_class(rest: str) -> tuple[str, str]:
+    """A class name in front of the arguments, if there is one.
+
+    >>> _split_class("MyPolicy:half_life=3"), _split_class("half_life=3")
+    (('MyPolicy', 'half_life=3'), ('', 'half_life=3'))
+    """
+    called, _, arguments = rest.partition(":")
+    return (called.strip(), arguments) if called.strip().isidentifier() else ("", rest)
+
+
+def _only_part(module: ModuleType, called: str, kind: str) -> type[Any]:
+    """The part of a module: the class of that name, or the only part of the kind."""
+    if called:
+        part = getattr(module, called, None)
+        if not inspect.isclass(part):
+            raise BadInput(f"{module.__name__} has no class {called!r}.")
+        return part
+    found = [part for part in classes(module) if _kind_of(part) == kind]
+    if len(found) != 1:
+        names = ", ".join(part.__name__ for part in found) or "none"
+        raise BadInput(
+            f"{getattr(module, '__file__', module.__name__)} must hold one {kind}, a class with a "
+            f"name. It holds: {names}; name the class behind a colon."
+        )
+    return found[0]
+
+
+def _kind_of(part: type[Any]) -> str:
+    for kind, methods in _METHODS.items():
+        if all(callable(getattr(part, method, None)) for method in methods):
+            return kind
+    wanted = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in _METHODS.items())
+    raise BadInput(f"{part.__qualname__} has the methods of no kind of part. They are: {wanted}.")
+
+
+def _check_kind(kind: str) -> str:
+    if kind not in GROUPS:
+        raise UnknownPart(f"No kind of part called {kind!r}. Known: {', '.join(GROUPS)}.")
+    return kind
+
+
+def _check_arguments(part: type[Any], called: str, arguments: dict[str, object]) -> None:
+    allowed = inspect.signature(part).parameters
+    for argument, value in arguments.items():
+        if argument not in allowed:
+            takes = ", ".join(allowed) or "no arguments"
+            raise BadInput(f"The {called} has no argument {argument!r}. It takes: {takes}.")
+        wanted, rule = _TYPES.get(allowed[argument].annotation, (object, ""))
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+            raise BadInput(f"The {called}: {argument} must be {rule}. Got {value!r}.")
+
+
+def _value(text: str) -> object:
+    """A number, true or false where it reads as one, else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

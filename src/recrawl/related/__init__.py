@@ -1,1 +1,0 @@
-"""Pages like this one: which are they, and how much does each count?"""

@@ -1,0 +1,138 @@
+"""The protocol of Dang et al.: on a world whose truth is known, whole, cut off, and on bad input."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing.dummy
+
+import numpy as np
+import pytest
+from support import write_trace
+from typer.testing import CliRunner
+
+from recrawl.cli import app
+from recrawl.errors import BadInput
+from recrawl.lab.rankings import spearman
+from recrawl.lab.trace import read_trace
+from recrawl.lab.worlds.files import write
+from recrawl.lab.worlds.hubs import Hubs
+from recrawl.lab.worlds.world import START
+from recrawl.model import DAY
+from recrawl.papers.dang import experiment as protocol
+from recrawl.papers.dang import families, learners
+from recrawl.papers.dang import models as dang_models
+from recrawl.papers.dang.data import study
+from recrawl.papers.dang.experiment import dang
+from recrawl.papers.dang.feature import lag, table
+from recrawl.papers.dang.learners import learner
+from recrawl.papers.dang.tables import curves, tables
+
+
+@pytest.fixture(scope="module")
+def world():
+    return Hubs(mean=0.1).make(pages=300, days=70, seed=3)
+
+
+@pytest.fixture(scope="module")
+def trace(world, tmp_path_factory):
+    return read_trace(write(world, tmp_path_factory.mktemp("world")))
+
+
+@pytest.fixture(scope="module")
+def data(trace):
+    return study(trace)
+
+
+def test_the_study_is_what_weekly_crawls_show(trace, data):
+    assert len(data.look.crawls) == 10
+    assert len(data) == len(trace)
+    end = trace.window[1]
+    links = trace.links
+    before, after = trace.live_at(end - 7 * DAY), trace.live_at(end)
+    page = 17
+    old = set(links.target[links.start[before[page]] : links.start[before[page] + 1]].tolist())
+    new = set(links.target[links.start[after[page]] : links.start[after[page] + 1]].tolist())
+    found = sum(data.count[kind][page] for kind in data.count)
+    assert found == len(new - old)
+    assert ((data.rate["external"] > 0) >= (data.count["external"] > 0)).all()
+
+
+def test_with_one_interval_looking_around_tells_the_truth_better(world, data):
+    """Hubs of a topic grow together: their last week says more of a hub than its own alone."""
+    truth, half = world.truth["rate"], np.arange(len(data)) % 2 == 0
+    target = data.look.intervals[-1].new
+
+    def agreement(features):
+        x = table(data.look, features)
+        taught = learner("hist-boost", "count", max_iter=60).fit(x[half], target[half])
+        return spearman(truth[~half], taught.predict(x[~half]))
+
+    count = families.COUNTS["any"]
+    own, both = agreement([lag(count, 1)]), agreement(families.lbla("any", 1))
+    assert both > own + 0.05
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Small forests, no library that takes seconds to load, and threads, to which all this holds."""
+    monkeypatch.setattr(protocol, "get_context", lambda _: multiprocessing.dummy)
+    small = dict(learners.LEARNERS)
+    for name in ("extra-trees", "hist-boost", "lightgbm"):
+        trees = {"max_iter": 5} if name == "hist-boost" else {"n_estimators": 5, "n_jobs": 1}
+        small[name] = {t: (c, given | trees) for t, (c, given) in small[name].items()}
+    small["ngboost"] = {"count": small["lightgbm"]["count"]}
+    monkeypatch.setattr(learners, "LEARNERS", small)
+    monkeypatch.setattr(learners, "_seeded", lambda _, seed: {"random_state": seed})
+    for name, value in {"TRIED": 3, "ASKED": 3, "LEAVES": (2, 10)}.items():
+        monkeypatch.setattr(dang_models, name, value)
+
+
+def test_all_of_it_and_on_where_it_was_cut_off(data, tmp_path, quick):
+    told = []
+    found = dang(data, tmp_path, history=1, progress=lambda *now: told.append(now))
+    assert told[-1][:2] == (22, 22)
+    text = tables(data, found)
+    for title in ("Table 2", "Table 3", *(f"Figure {n}:" for n in (9, 10, 12, 14, 15))):
+        assert title in text
+    assert "Figures 11 and 13" in text
+    assert "LCR-ET_LBLA" in text
+    assert set(curves(found)) == {"internal", "external"}
+    marker = next(tmp_path.glob("*-external-rates-1.json"))
+    marker.write_text(json.dumps(found["internal-rates-1"]))
+    again = dang(data, tmp_path, history=1)
+    assert again["external-rates-1"] == found["internal-rates-1"]
+    assert again["external-rankings-2"] == found["external-rankings-2"]
+
+
+def test_the_command(world, tmp_path, quick):
+    folder = write(world, tmp_path / "world")
+    arguments = ["--history", "0", "--mode", "paper", "-o", str(tmp_path / "out")]
+    ran = CliRunner().invoke(app, ["paper", "dang", str(folder), *arguments])
+    assert ran.exit_code == 0, ran.output
+    assert "NNL-ET_LBLA" in ran.output
+    assert (tmp_path / "out" / "figure-15-internal.svg").exists()
+
+
+def test_a_window_too_short_for_the_history(trace):
+    with pytest.raises(BadInput, match=r"must hold 10 crawls.*Got 3, 30 d apart"):
+        study(trace, every=30 * DAY)
+
+
+WINDOW = (START, START + 80 * DAY)
+
+
+def still(folder, pages, *, links=()):
+    rows = [
+        (f"https://a.example/{i:03}", 0.0, 200, f"words {i} here", list(links))
+        for i in range(pages)
+    ]
+    return write_trace(folder, rows)
+
+
+def test_nothing_to_tell(tmp_path):
+    few = read_trace(still(tmp_path, 5), WINDOW)
+    with pytest.raises(BadInput, match="40 pages with text"):
+        study(few)
+    same = study(read_trace(still(tmp_path, 50), WINDOW))
+    with pytest.raises(BadInput, match="0 of 50 with new internal ones"):
+        dang(same, tmp_path)

@@ -1,0 +1,91 @@
+"""The experiment on a small trace: both protocols, cut off and gone on, and as a command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support import write_trace
+
+from recrawl.lab.traces import open_trace
+from recrawl.model import DAY
+from recrawl.papers.pandey.experiment import POLICIES, needed, pandey
+from recrawl.papers.pandey.past import past_of, titles
+from recrawl.papers.pandey.tables import tables
+
+BUDGETS = (0.1, 0.5, 1.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    rng = np.random.default_rng(3)
+    words = [f"word{i}" for i in range(30)]
+    rows = []
+    for page in range(40):
+        text = " ".join(rng.choice(words, 20))
+        links = [f"https://a.example/{other:02}" for other in rng.integers(0, 40, 5)]
+        for day in range(10):
+            if rng.random() < (page % 4) / 6 and day:
+                text = " ".join([*text.split()[5:], *rng.choice(words, 5)])
+                rows.append((f"https://a.example/{page:02}", day, 200, f"{text}\nmore", links))
+            elif not day:
+                rows.append((f"https://a.example/{page:02}", day, 200, f"{text}\nmore", links))
+    return write_trace(tmp_path_factory.mktemp("web") / "trace", rows)
+
+
+@pytest.fixture(scope="module")
+def found(folder, tmp_path_factory):
+    trace = open_trace(folder)
+    past = past_of(trace, titles(trace), every=DAY)
+    kept = tmp_path_factory.mktemp("runs")
+    return trace, past, kept, pandey(past, trace.urls, kept, budgets=BUDGETS)
+
+
+def test_all_refreshed_is_all_right_and_more_is_never_much_worse(found):
+    *_, runs = found
+    for ran in runs:
+        if ran.share == 1.0:
+            assert ran.way == pytest.approx(1.0), ran
+    raw = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "raw")]
+    rival = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "staleness")]
+    assert all(ours >= theirs - 0.05 for ours, theirs in zip(raw, rival, strict=True))
+    assert needed(runs, "in-sample", "raw", 1.1) != needed(runs, "in-sample", "raw", 1.1)
+
+
+def test_what_is_done_is_not_done_again(found):
+    trace, past, kept, runs = found
+    files = {file: file.stat().st_mtime_ns for file in kept.glob("*.json")}
+    assert len(files) == 2 * len(BUDGETS) * len(POLICIES)
+    gone = next(iter(files))
+    gone.unlink()
+    assert pandey(past, trace.urls, kept, budgets=BUDGETS) == runs
+    for file, at in files.items():
+        assert (file.stat().st_mtime_ns == at) == (file != gone)
+
+
+def test_the_tables(found):
+    _, past, _, runs = found
+    text = tables("web", past, runs)
+    for said in ("in-sample: way", "split: way", "best τ", "refreshes a cycle for", "40 pages"):
+        assert said in text
+
+
+def test_the_command_draws_and_says(folder, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "recrawl",
+        "paper",
+        "pandey",
+        str(folder),
+        "--queries",
+        "titles",
+    ]
+    command += ["--every", "1d", "--budget", "10%", "--split", "--scoring", "inlinks", "-o", "runs"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "split: way" in done.stdout
+    assert "in-sample" not in done.stdout
+    assert (tmp_path / "runs" / "trace-titles-figure-3.svg").read_text().startswith("<svg")
