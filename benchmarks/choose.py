@@ -24,7 +24,7 @@ from recrawl import registry, units
 from recrawl.auto import copy, hazard, learner, online
 from recrawl.auto import page_history as own
 from recrawl.auto import trees as boosted
-from recrawl.auto.features import DAYS, LIKE, MOVING, NAMES, Watch
+from recrawl.auto.features import DAYS, LIKE, MOVING, NAMES, FeatureState
 from recrawl.lab.bounds import clairvoyant
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
@@ -128,9 +128,11 @@ def altered(variant: str) -> ExitStack:
         stack.enter_context(patch.object(import_module(f"recrawl.{module}"), name, value))
     if variant in LEFT_OUT:
         gone = np.array([NAMES.index(name) for name in LEFT_OUT[variant]])
-        stack.enter_context(patch.object(Watch, "_columns", _blank(Watch._columns, gone)))
-        moving = _blank(Watch._moving, gone[gone < MOVING])
-        stack.enter_context(patch.object(Watch, "_moving", moving))
+        stack.enter_context(
+            patch.object(FeatureState, "_columns", _blank(FeatureState._columns, gone))
+        )
+        moving = _blank(FeatureState._moving, gone[gone < MOVING])
+        stack.enter_context(patch.object(FeatureState, "_moving", moving))
     if variant == "linear alone":
         stack.enter_context(patch.object(learner, "FOREST", np.inf))
     if variant == "trees alone":

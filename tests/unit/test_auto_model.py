@@ -11,11 +11,11 @@ import pytest
 from recrawl.auto import copy, hazard
 from recrawl.auto import trees as boosted
 from recrawl.auto.features import NAMES
-from recrawl.auto.group_days import KEPT, PRIOR, Days
+from recrawl.auto.group_days import KEPT, PRIOR, GroupDays
 from recrawl.auto.learner import Learner
-from recrawl.auto.neighbourhood import FADES, Around
+from recrawl.auto.neighbourhood import FADES, Neighbourhood
 from recrawl.auto.neighbourhood import PRIOR as EVIDENCE
-from recrawl.auto.page_history import LONGEST, Own
+from recrawl.auto.page_history import LONGEST, PageHistory
 from recrawl.auto.prior import rates
 from recrawl.auto.visits import Visits
 from recrawl.neighbours.url_groups import ALONE, names, numbers
@@ -52,7 +52,7 @@ def test_a_directory_may_have_an_empty_name_in_its_path():
 
 
 class PlainDays:
-    """What `Days` does, day by day in dictionaries, for one group."""
+    """What `GroupDays` does, day by day in dictionaries, for one group."""
 
     def __init__(self):
         self.shown, self.due = {}, {}
@@ -81,7 +81,7 @@ class PlainDays:
 
 def test_days_of_a_group_are_those_of_a_plain_version():
     random = np.random.default_rng(0)
-    fast, plain = Days(np.zeros((1, 9), np.int32), np.zeros(1, np.uint64)), PlainDays()
+    fast, plain = GroupDays(np.zeros((1, 9), np.int32), np.zeros(1, np.uint64)), PlainDays()
     old = []
     for day in range(1, 30):
         fast.turn(day)
@@ -106,7 +106,7 @@ def test_days_of_a_group_are_those_of_a_plain_version():
 
 
 def test_a_release_day_stands_out_and_is_forgotten():
-    days = Days(np.zeros((1, 100), np.int32), np.zeros(1, np.uint64))
+    days = GroupDays(np.zeros((1, 100), np.int32), np.zeros(1, np.uint64))
     page = np.arange(50)
     for day in range(1, 10):
         days.turn(day)
@@ -128,7 +128,7 @@ def test_a_release_day_stands_out_and_is_forgotten():
 
 
 def test_regrouped_days_keep_what_their_groups_showed():
-    days = Days(*numbers(names(URLS[2:4])))
+    days = GroupDays(*numbers(names(URLS[2:4])))
     two = np.arange(2)
     days.add(two, np.zeros(2), np.ones(2), np.full(2, 0.1), np.ones(2))
     more = days.regrouped(*numbers(names(URLS)), np.array([2, 3]))
@@ -142,14 +142,14 @@ def test_regrouped_days_keep_what_their_groups_showed():
 def test_evidence_of_neighbours_is_that_of_a_plain_version():
     random = np.random.default_rng(1)
     n = 30
-    own = Own.begin(np.zeros(n))
+    own = PageHistory.begin(np.zeros(n))
     own.last, own.hit_days = random.uniform(0, 10, n), random.exponential(3, n)
     own.last_hit = np.where(random.random(n) < 0.5, np.nan, own.last - random.exponential(1, n))
     rate, weight = random.gamma(1, 0.2, n), random.random((n, 3)).astype(np.float32)
     row = random.integers(0, n, (n, 3)).astype(np.int32)
     row[::4, 1:] = -1
     since, now = random.uniform(0, 10, n), np.full(n, 10.0)
-    found = Around(row, weight).evidence(own, rate, np.arange(n), since, now)
+    found = Neighbourhood(row, weight).evidence(own, rate, np.arange(n), since, now)
     for i in range(n):
         hits = due = EVIDENCE
         for j, w in zip(row[i], weight[i], strict=True):
@@ -182,7 +182,7 @@ def test_rates_are_drawn_to_those_of_the_smallest_group():
 
 
 def test_own_past():
-    own = Own.begin(np.array([0.0, 0.0]))
+    own = PageHistory.begin(np.array([0.0, 0.0]))
     shown = np.array([1.0, 0.0, 3.0, 3.0])
     own.add(
         np.zeros(4, np.int64),

@@ -11,7 +11,7 @@ import pytest
 from recrawl.errors import BadInput
 from recrawl.model import Neighbours
 from recrawl.papers.dang import families
-from recrawl.papers.dang.crawls import Crawl, Interval, Look
+from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 from recrawl.papers.dang.feature import around, average, change_rate, lag, table
 from recrawl.papers.dang.meaning import agglomerated, meaning
 from recrawl.papers.dang.network import external_in_links, internal_in_links, trust
@@ -48,7 +48,7 @@ def look(seed=0, *, intervals=9, strict=True, days=7.0):
     near = Neighbours(row, random.random((PAGES, 3)))
     crawls = [crawl(random) for _ in range(intervals + 1)]
     vectors = random.normal(size=(PAGES, 30)).astype(np.float32)
-    return Look(crawls, between, near, vectors, unit=days, strict=strict)
+    return Snapshot(crawls, between, near, vectors, unit=days, strict=strict)
 
 
 def everything(seen):
@@ -125,7 +125,7 @@ def small(days, new, *, unit=1.0):
     rows = [Interval(d, n, 2 * n) for d, n in zip(days, new, strict=True)]
     told = Interval(np.ones(2), np.full(2, np.nan), np.full(2, np.nan))
     near = Neighbours(np.array([[1], [0]]), np.array([[0.5], [2.0]]))
-    return Look((), [*rows, told], near, unit=unit)
+    return Snapshot((), [*rows, told], near, unit=unit)
 
 
 def test_counts_are_by_exposure():

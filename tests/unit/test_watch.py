@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from recrawl import registry
-from recrawl.auto.features import NAMES, Watch
+from recrawl.auto.features import NAMES, FeatureState
 from recrawl.auto.hazard import Hazard
 from recrawl.auto.online import Online
 from recrawl.auto.reasons import _words, reasons
@@ -47,7 +47,7 @@ def row_of(store, url):
 
 @pytest.mark.parametrize("grown", [False, True])
 def test_what_a_visit_brought_was_not_known_before_it(store, grown):
-    watch, url = Watch(), "https://a.example/x/1"
+    watch, url = FeatureState(), "https://a.example/x/1"
     visit(store, 0, [(url, 1, "short")])
     watch.learn(store.pages(), BEGIN + 0.5 * DAY)
     visit(store, 1, [(url, 2, "long " * 200)])
@@ -70,7 +70,7 @@ def test_no_more_of_copies_is_read_than_asked_for(store):
 
 def test_texts_that_come_late_are_read(store):
     urls = [f"https://a.example/{'xy'[i % 2]}/{i}" for i in range(12)]
-    watch = Watch()
+    watch = FeatureState()
     for day in range(8):
         rows = [(u, 1, None if day < 3 else (FRUIT, METAL)[i % 2]) for i, u in enumerate(urls)]
         visit(store, day, rows[:1] if day == 3 else rows)
@@ -85,7 +85,7 @@ def test_a_page_that_joins_a_busy_one_is_expected_to_be_busy(store):
     still = [f"https://a.example/old{i // 2}/{i}" for i in range(10)]
     for day in range(40):
         visit(store, day + 0.4, [(busy, day, "t"), *((u, 1, "t") for u in still)])
-    grown, fresh = Watch(), Watch()
+    grown, fresh = FeatureState(), FeatureState()
     grown.learn(store.pages(), BEGIN + 39.5 * DAY)
     tell_of(store, "https://a.example/news/2", day=40)
     for watch in (grown, fresh):
@@ -110,7 +110,7 @@ def test_visits_of_other_pages_that_come_late_begin_all_anew(store):
         for day in days:
             visit(store, day, [(f"https://{host}.example/x/{i}", day // 3, "t") for i in range(4)])
 
-    watch = Watch()
+    watch = FeatureState()
     visits("a", range(30))
     watch.learn(store.pages(), BEGIN + 29.5 * DAY)
     visits("b", [29, 30])  # reported when done: not late
@@ -122,7 +122,7 @@ def test_visits_of_other_pages_that_come_late_begin_all_anew(store):
 def test_pages_first_seen_after_now(store):
     visit(store, 0, [(f"https://a.example/x/{i}", 1, "t") for i in range(4)])
     tell_of(store, "https://a.example/x/9", day=9_000)
-    watch = Watch()
+    watch = FeatureState()
     watch.learn(store.pages(), BEGIN + DAY)
     assert np.isfinite(watch.columns).all()
 
@@ -136,7 +136,7 @@ def test_what_our_copy_is_now_does_not_tell_of_visits_long_ago(store):
             (f"https://a.example/x/{i}", c, "a line\n" * (1 + c)) for i, c in enumerate(changes)
         ]
         visit(store, day + 0.3, rows[day % 2 :: 2])
-    told = Watch().learn(store.pages(), BEGIN + 50 * DAY)
+    told = FeatureState().learn(store.pages(), BEGIN + 50 * DAY)
     length = NAMES.index("length")
     early = np.concatenate([one.columns[length] for one in told[:-4]])
     assert early.std() == pytest.approx(0.0, abs=1e-6)
@@ -145,7 +145,7 @@ def test_what_our_copy_is_now_does_not_tell_of_visits_long_ago(store):
 
 
 def test_old_logs_that_come_after_the_first_plan(store):
-    watch, now = Watch(), BEGIN + 100.5 * DAY
+    watch, now = FeatureState(), BEGIN + 100.5 * DAY
     urls = [f"https://a.example/x/{i}" for i in range(5)]
     visit(store, 100, [(u, 1, "t") for u in urls])
     watch.learn(store.pages(), now)
@@ -157,7 +157,7 @@ def test_old_logs_that_come_after_the_first_plan(store):
 def test_pages_are_watched_from_their_first_visit_on(store):
     urls = [f"https://h{i}.example/d/{i}" for i in range(6)]
     tell_of(store, *urls, day=0)
-    daily, once = Watch(), Watch()
+    daily, once = FeatureState(), FeatureState()
     for day, some in ((1, urls[:2]), (60, urls[2:]), (61, urls[2:])):
         visit(store, day, [(u, 1, FRUIT) for u in some])
         daily.learn(store.pages(), BEGIN + (day + 0.5) * DAY)
@@ -171,14 +171,14 @@ def test_words_are_not_learned_anew_every_day_where_some_pages_say_nothing(store
         monkeypatch.setattr(f"recrawl.{module}.SAMPLE", 20)
     rows = [(f"https://a.example/{i}", 1, f"apple w{i % 7} pear") for i in range(100)]
     visit(store, 0, [(u, d, text if i % 20 else None) for i, (u, d, text) in enumerate(rows)])
-    watch = Watch()
+    watch = FeatureState()
     for day in (1, 2):
         watch.learn(store.pages(), BEGIN + (day + 0.5) * DAY)
     assert not len(watch._unread(store.pages()))
 
 
 def test_outcomes_that_are_not_those_that_were_learned(tmp_path):
-    watch, now = Watch(), BEGIN + 9.5 * DAY
+    watch, now = FeatureState(), BEGIN + 9.5 * DAY
     for name, digest in (("a", lambda day: day), ("b", lambda day: 1)):
         with Store.open(tmp_path / name, create=True) as made:
             for day in range(9):
@@ -189,7 +189,7 @@ def test_outcomes_that_are_not_those_that_were_learned(tmp_path):
 
 def test_an_earlier_day_is_learned_anew(store):
     visit(store, 0, [("https://a.example/x", 1, "t")])
-    watch = Watch()
+    watch = FeatureState()
     assert watch.learn(store.pages(), BEGIN + 90 * DAY) is not None
     assert watch.learn(store.pages(), BEGIN + DAY) is None
 

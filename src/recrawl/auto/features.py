@@ -9,9 +9,9 @@ import numpy as np
 
 from recrawl.auto import copy
 from recrawl.auto import page_history as own
-from recrawl.auto.group_days import Days
-from recrawl.auto.neighbourhood import Around
-from recrawl.auto.page_history import Own
+from recrawl.auto.group_days import GroupDays
+from recrawl.auto.neighbourhood import Neighbourhood
+from recrawl.auto.page_history import PageHistory
 from recrawl.auto.prior import rates
 from recrawl.auto.visits import EVENTS, day_at, day_of, new_visits
 from recrawl.errors import BadInput
@@ -44,7 +44,7 @@ START = "days of directory"  #: what alone is believed before anything was learn
 
 
 @dataclass(frozen=True)
-class Told:
+class Examples:
     """Visits, and what was known before them."""
 
     visits: Visits
@@ -52,7 +52,7 @@ class Told:
     offset: FloatArray  #: log(rate × days)
 
 
-class Watch:
+class FeatureState:
     """The pages of a history, for one kind of event; see `visits.EVENTS`."""
 
     def __init__(self, event: str = "change") -> None:
@@ -65,7 +65,7 @@ class Watch:
         """Pages of which nothing is known, watched since a day each."""
         size = len(key)
         self.key = key
-        self.own = Own.begin(first)
+        self.own = PageHistory.begin(first)
         self.copied = np.full(size, -1, np.int64)  #: which copy was read: changes before it
         self.read = np.full(size, -np.inf)  #: the day when a copy was first read
         self.recent = np.zeros(size, np.uint64)  #: outcomes that were folded, the newest in bit 0
@@ -76,12 +76,12 @@ class Watch:
         self.vectors: Vectors | None = None
         self.fitted = 0  #: texts that the words were learned from
         self.vector = np.zeros((size, DIMS), np.float32)
-        self.like = Around.none(size, NEAR)
-        self.day = Days(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
+        self.like = Neighbourhood.none(size, NEAR)
+        self.day = GroupDays(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
         self.rate = self.mean = self.since = np.zeros(size)
         self.columns = np.zeros((len(NAMES), size), np.float32)
 
-    def learn(self, pages: Pages, now: Time) -> list[Told] | None:
+    def learn(self, pages: Pages, now: Time) -> list[Examples] | None:
         """Take up what is new, day by day. None: visits came late, and all has to begin anew."""
         today = day_at(now)
         if len(self.key) and today < self.day.today:  # what was learned is of a later day
@@ -155,7 +155,7 @@ class Watch:
     def _rates(self, page: IntArray) -> tuple[FloatArray, FloatArray]:
         return rates(self.day.group, self.day.sums, self.own.events, self.own.days, page)
 
-    def _fold(self, new: Visits) -> Told:
+    def _fold(self, new: Visits) -> Examples:
         """Visits of one day."""
         page, begin = new.page, new.end - new.days
         columns, rate = self._columns(page, begin, new.end), self.rate[page]
@@ -168,7 +168,7 @@ class Watch:
         self.day.add(page, begin, new.end, rate, events)
         self.own.add(page, new.end, new.days, new.size, events)
         self.rate[page], self.mean[page] = self._rates(page)
-        return Told(new, columns, np.log(due))
+        return Examples(new, columns, np.log(due))
 
     def _look(self, pages: Pages, now: float, touched: IntArray, *, whole: bool) -> None:
         """Bring the columns up to a time: all of them, or those that move within a day."""

@@ -21,7 +21,7 @@ KEPT = 64  #: days; before them a multiplier is 1
 PRIOR = 0.3  #: changes that a multiplier of 1 counts for
 
 
-class Days:
+class GroupDays:
     """The multipliers of groups, and the sums over all their days.
 
     `group` has a row a level and a column a page, -1 for none; `called` is the name of each group.
@@ -41,9 +41,9 @@ class Days:
         self.new = np.zeros((4, 0))  #: and of today's
         _add_up(self.shown, self.due, self.past, today)
 
-    def regrouped(self, group: IntArray, called: KeyArray, place: IntArray) -> Days:
+    def regrouped(self, group: IntArray, called: KeyArray, place: IntArray) -> GroupDays:
         """The same for other groups: what those of the same name showed; pages are at `place`."""
-        other = Days(group, called, self.today)
+        other = GroupDays(group, called, self.today)
         order = np.argsort(called)
         at = np.searchsorted(called, self.called, sorter=order)
         at = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else at[:0]

@@ -13,12 +13,12 @@ import numpy as np
 from recrawl.auto import features as watch
 from recrawl.auto import group_days as days
 from recrawl.auto import trees as boosted
-from recrawl.auto.features import Watch
-from recrawl.auto.group_days import Days
+from recrawl.auto.features import FeatureState
+from recrawl.auto.group_days import GroupDays
 from recrawl.auto.hazard import Hazard
 from recrawl.auto.learner import Learner
-from recrawl.auto.neighbourhood import Around
-from recrawl.auto.page_history import Own
+from recrawl.auto.neighbourhood import Neighbourhood
+from recrawl.auto.page_history import PageHistory
 from recrawl.auto.trees import Boosted
 from recrawl.neighbours.vectors import Vectors
 
@@ -31,7 +31,19 @@ log = logging.getLogger(__name__)
 #: What the arrays are shaped by, beside the version of the format; others are learned anew.
 FORMAT = [4, days.KEPT, watch.NEAR, watch.DIMS, boosted.DEPTH, *watch.NAMES]
 KEPT = 3  #: files
-_KINDS = {k.__name__: k for k in (Watch, Learner, Own, Around, Days, Vectors, Hazard, Boosted)}
+_KINDS = {
+    k.__name__: k
+    for k in (
+        FeatureState,
+        Learner,
+        PageHistory,
+        Neighbourhood,
+        GroupDays,
+        Vectors,
+        Hazard,
+        Boosted,
+    )
+}
 
 
 def save(online: Online, folder: Path, event: str) -> Path:

@@ -18,7 +18,7 @@ from recrawl.auto import trees as boosted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.auto.features import Told
+    from recrawl.auto.features import Examples
     from recrawl.auto.hazard import Hazard
     from recrawl.auto.trees import Boosted
     from recrawl.model import BoolArray, FloatArray
@@ -46,7 +46,7 @@ class Learner:
         self.linear: Hazard | None = None
         self.boosted: Boosted | None = None
 
-    def add(self, told: Told) -> None:
+    def add(self, told: Examples) -> None:
         """Visits of one day."""
         hit = told.visits.hit
         self.hits += int(hit.sum())

@@ -11,7 +11,7 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.auto.page_history import Own
+    from recrawl.auto.page_history import PageHistory
     from recrawl.model import FloatArray, IntArray, Neighbours
 
 FADES = 0.9  #: what evidence is worth a day later
@@ -19,18 +19,18 @@ PRIOR = 0.3  #: hits that evidence of nothing unusual counts for
 
 
 @dataclass
-class Around:
+class Neighbourhood:
     """The neighbours of each page: rows of other pages, -1 for none, and how much each counts."""
 
     row: NDArray[np.int32]
     weight: NDArray[np.float32]
 
     @classmethod
-    def none(cls, pages: int, most: int) -> Around:
+    def none(cls, pages: int, most: int) -> Neighbourhood:
         """Pages without neighbours, which may get so many each."""
         return cls(np.full((pages, most), -1, np.int32), np.zeros((pages, most), np.float32))
 
-    def put(self, old: Around, place: IntArray) -> None:
+    def put(self, old: Neighbourhood, place: IntArray) -> None:
         """Take over the neighbours of pages, which now are at these rows."""
         self.row[place] = np.where(old.row >= 0, place[old.row], -1)
         self.weight[place] = old.weight
@@ -44,7 +44,7 @@ class Around:
         _offer(self.row, self.weight, page)
 
     def evidence(
-        self, own: Own, rate: FloatArray, page: IntArray, since: FloatArray, now: FloatArray
+        self, own: PageHistory, rate: FloatArray, page: IntArray, since: FloatArray, now: FloatArray
     ) -> FloatArray:
         """Log of the neighbours that were hits since a time over the hits their rates promised.
 
@@ -54,7 +54,9 @@ class Around:
         found: FloatArray = _evidence(self.row, self.weight, rate, *seen, page, since, now)
         return found
 
-    def rates(self, own: Own, rate: FloatArray, prior: FloatArray, page: IntArray) -> FloatArray:
+    def rates(
+        self, own: PageHistory, rate: FloatArray, prior: FloatArray, page: IntArray
+    ) -> FloatArray:
         """Log of the neighbours' hits a day, drawn towards `prior`, over `rate`; 0 without any.
 
         Both are of all pages.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.auto import kept
-from recrawl.auto.features import NAMES, START, Watch
+from recrawl.auto.features import NAMES, START, FeatureState
 from recrawl.auto.learner import Learner
 from recrawl.auto.prior import PAGE, mean_rate
 from recrawl.auto.visits import day_at
@@ -28,7 +28,7 @@ class Online:
     """Watches the pages of a history for one kind of event, and learns when visits show it."""
 
     def __init__(self, event: str = "change", seed: int = 0) -> None:
-        self.watch = Watch(event)
+        self.watch = FeatureState(event)
         self.learner = Learner(seed)
         self.log_ratio = np.zeros(0)  #: of the hits expected of a page over rate × days
 
@@ -40,7 +40,7 @@ class Online:
         day = self.watch.day.today
         told = self.watch.learn(pages, now)
         if told is None:  # visits came late: begin anew, but for the models
-            self.watch, day = Watch(self.watch.event), NEVER
+            self.watch, day = FeatureState(self.watch.event), NEVER
             self.learner.forget_visits()
             told = self.watch.learn(pages, now) or []
         for one in told:

@@ -20,7 +20,7 @@ NAMES = ("days since a hit", "streak", "hits lately", "hits in a month", "more h
 
 
 @dataclass
-class Own:
+class PageHistory:
     """A row a page."""
 
     first: FloatArray  #: since when it is watched
@@ -46,7 +46,7 @@ class Own:
         found.last_hit = np.full(size, np.nan)
         return found
 
-    def put(self, old: Own, place: IntArray) -> None:
+    def put(self, old: PageHistory, place: IntArray) -> None:
         """Take over what is known of pages, which now are at these rows."""
         for f in fields(self):
             getattr(self, f.name)[place] = getattr(old, f.name)

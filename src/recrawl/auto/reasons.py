@@ -15,7 +15,7 @@ from recrawl.neighbours.url_groups import LEVELS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recrawl.auto.features import Watch
+    from recrawl.auto.features import FeatureState
     from recrawl.auto.online import Online
     from recrawl.model import IntArray, Pages
 
@@ -65,7 +65,7 @@ def _past(pages: Pages, row: int) -> str:
     return f"changed in {changed} of the last {units.count(last, 'visit')}"
 
 
-def _links(watch: Watch, at: int) -> str:
+def _links(watch: FeatureState, at: int) -> str:
     n, hits = int(watch.own.folded[at]), int(watch.own.count[at])
     if not n:
         return "never compared; explored"
@@ -74,7 +74,7 @@ def _links(watch: Watch, at: int) -> str:
     return f"showed new links in {hits} of {units.count(n, 'visit')}"
 
 
-def _words(watch: Watch, name: str, at: int) -> str:
+def _words(watch: FeatureState, name: str, at: int) -> str:
     if name in DAYS:
         level = DAYS.index(name)
         group = watch.day.group[level]
@@ -90,7 +90,7 @@ def _words(watch: Watch, name: str, at: int) -> str:
     return "what our copy and its URL look like"
 
 
-def _shown(watch: Watch, mates: IntArray, at: int, called: str) -> str:
+def _shown(watch: FeatureState, mates: IntArray, at: int, called: str) -> str:
     """What visits to other pages have shown since ours."""
     since = watch.since[at]
     visited = mates[(watch.own.last[mates] > since) & (watch.own.days[mates] > 0)]

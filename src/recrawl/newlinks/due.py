@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
-    from recrawl.newlinks.visits import Shown
+    from recrawl.newlinks.visits import LinkVisits
 
 SAME_VISIT = 0.5  #: seconds: two times nearer than this are one
 
@@ -33,7 +33,7 @@ class DueLinks:
     #: pages, their groups and nearest group; kept, because URLs take long to take apart
     kin_: tuple[KeyArray, list[IntArray], IntArray] | None = field(default=None, init=False)
 
-    def expected(self, pages: Pages, past: Shown, now: Time) -> FloatArray:
+    def expected(self, pages: Pages, past: LinkVisits, now: Time) -> FloatArray:
         """New links that a visit to each page would show now, by what visits have shown."""
         if not len(pages):
             return np.zeros(0)
@@ -59,13 +59,13 @@ class DueLinks:
         return self.kin_[1:]
 
 
-def visible(links: FloatArray, past: Shown) -> FloatArray:
+def visible(links: FloatArray, past: LinkVisits) -> FloatArray:
     """How many of the new links a page can show at once: seldom more than it has room for."""
     room = np.maximum(past.links, 1.0)
     return -room * np.expm1(-links / room)
 
 
-def _rate(past: Shown, levels: Sequence[IntArray]) -> FloatArray:
+def _rate(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
     """Visits with new links a day: a gamma mean.
 
     The prior is worth one mean time between such visits, at every level: strong where new links are
@@ -77,7 +77,7 @@ def _rate(past: Shown, levels: Sequence[IntArray]) -> FloatArray:
     return _shrunk(events, days, 1.0 / overall, overall, levels)
 
 
-def _size(past: Shown, levels: Sequence[IntArray]) -> FloatArray:
+def _size(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
     """New links of a visit that shows any: a geometric mean, the prior worth one such visit."""
     logs, events = past.over_page(np.log(np.maximum(past.new, 1.0))), past.over_page(past.any)
     overall = float(logs.sum() / max(events.sum(), 1.0))
@@ -108,7 +108,7 @@ class Kin:
     new: FloatArray  #: of these visits
 
     @staticmethod
-    def of(past: Shown, group: IntArray, rate: FloatArray) -> Kin:
+    def of(past: LinkVisits, group: IntArray, rate: FloatArray) -> Kin:
         """Learn what new links of kin are worth, from the visits after which they were known.
 
         Small groups are nearer kin than large ones, so each doubling of the size has a share of

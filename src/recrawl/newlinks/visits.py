@@ -16,7 +16,7 @@ MANY = 1e12  #: links: more than any page has
 
 
 @dataclass(frozen=True)
-class Shown:
+class LinkVisits:
     """What compared visits showed in links: a row a visit, pages and times ascending."""
 
     page: IntArray  #: row of the page
@@ -33,7 +33,7 @@ class Shown:
         return sums
 
 
-def shown(pages: Pages, *, never_seen: bool = False) -> Shown:
+def shown(pages: Pages, *, never_seen: bool = False) -> LinkVisits:
     """The visits of which links are known; on request only links that no page had held count."""
     found = past(pages, never_seen=never_seen)
     page, new = owners(found.start), found.new_internal + found.new_external
@@ -43,4 +43,6 @@ def shown(pages: Pages, *, never_seen: bool = False) -> Shown:
     known = np.isfinite(new)
     new = new[known]
     event = (new > 0).astype(np.float64)
-    return Shown(page[known], found.at[known], found.days[known], new, event, links, len(pages))
+    return LinkVisits(
+        page[known], found.at[known], found.days[known], new, event, links, len(pages)
+    )

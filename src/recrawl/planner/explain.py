@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recrawl.model import Budget, Time
-    from recrawl.planner.plan import Contest
+    from recrawl.planner.plan import Candidates
     from recrawl.planner.rules import Rule
-    from recrawl.planner.signals import Heard
+    from recrawl.planner.signals import SignalEvidence
     from recrawl.protocols import History, Policy
 
 FAR = 3650.0  #: days to look ahead
@@ -96,11 +96,11 @@ def explain(
     )
 
 
-def _reasons(game: Contest, row: int) -> list[str]:
+def _reasons(game: Candidates, row: int) -> list[str]:
     return game.policy.reasons(game.pages, row) if isinstance(game.policy, Reasoner) else []
 
 
-def _signal(said: Heard, row: int, now: Time) -> str:
+def _signal(said: SignalEvidence, row: int, now: Time) -> str:
     """What one kind of signal says of a page, and how far it can be believed on its host."""
     at = int(np.flatnonzero(said.rows == row)[0])
     ago = units.show_days((now - float(said.said[at])) / DAY)
@@ -112,13 +112,13 @@ def _signal(said: Heard, row: int, now: Time) -> str:
     )
 
 
-def _rank(game: Contest, row: int) -> int:
+def _rank(game: Candidates, row: int) -> int:
     score, ties = game.score, game.ties
     ahead = (score > score[row]) | ((score == score[row]) & (ties < ties[row]))
     return int(ahead.sum()) + 1
 
 
-def _verdict(game: Contest, row: int, winners: np.ndarray) -> str:
+def _verdict(game: Candidates, row: int, winners: np.ndarray) -> str:
     """Why the page is not in the plan; `winners` are the rows that are there for their score."""
     if game.ruled.never[row]:
         return "A rule says never; remove the rule to have it picked."
@@ -143,7 +143,7 @@ def _verdict(game: Contest, row: int, winners: np.ndarray) -> str:
     return wait if apart else f"{wait} Or with a budget of {_rank(game, row):,} fetches."
 
 
-def _wait(game: Contest, row: int, needed: float) -> str:
+def _wait(game: Candidates, row: int, needed: float) -> str:
     """How long it would have to stay unseen."""
 
     def score(days: float) -> float:

@@ -13,7 +13,7 @@ from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
 from recrawl.planner.choose import Allowance
 from recrawl.planner.rules import Rule, Ruled, apply
-from recrawl.planner.signals import Heard, heard, odds, updated
+from recrawl.planner.signals import SignalEvidence, heard, odds, updated
 from recrawl.protocols import Forecaster
 from recrawl.random import drawn
 from recrawl.rates.forecast import from_rate
@@ -94,12 +94,12 @@ def told(pages: Pages, row: int, now: Time) -> str:
 
 
 @dataclass(frozen=True)
-class Contest:
+class Candidates:
     """All that a choice depends on; `explain` looks into it."""
 
     pages: Pages
     policy: Policy
-    heard: list[Heard]  #: what signals say of the pages
+    heard: list[SignalEvidence]  #: what signals say of the pages
     score: FloatArray
     ties: KeyArray
     ruled: Ruled
@@ -148,7 +148,7 @@ def contest(
     rules: Sequence[Rule] = (),
     ties: str = "hash",
     seed: int = 0,
-) -> Contest:
+) -> Candidates:
     """Score the pages of a history and apply the rules."""
     if ties not in ("hash", "id"):
         raise BadInput(f"ties must be 'hash' or 'id'. Got {ties!r}.")
@@ -160,7 +160,7 @@ def contest(
     ruled = apply(rules, pages)
     claims = history.signals()
     said = heard(claims, pages) if claims is not None else []
-    return Contest(
+    return Candidates(
         pages=pages,
         policy=judge,
         heard=said,
@@ -203,7 +203,9 @@ def p_change(policy: Policy, pages: Pages, now: Time) -> FloatArray:
     return from_rate(smoothed(pages), pages.days_since_visit(now)).p_change
 
 
-def boost(policy: Policy, said: list[Heard], pages: Pages, now: Time) -> FloatArray | float:
+def boost(
+    policy: Policy, said: list[SignalEvidence], pages: Pages, now: Time
+) -> FloatArray | float:
     """What signals make of scores: as much as of the probability of a change."""
     if not said:
         return 1.0

@@ -21,7 +21,7 @@ STRENGTH = 4.0  #: visits that the mean of all hosts counts as, on one host
 
 
 @dataclass(frozen=True)
-class Heard:
+class SignalEvidence:
     """What one kind of signal says of pages: a row a page of `rows`."""
 
     kind: str
@@ -40,7 +40,7 @@ class Heard:
         )
 
 
-def heard(signals: Signals, pages: Pages) -> list[Heard]:
+def heard(signals: Signals, pages: Pages) -> list[SignalEvidence]:
     """Kind by kind, what signals say of the pages."""
     found = []
     order = np.argsort(pages.page_id)
@@ -53,11 +53,11 @@ def heard(signals: Signals, pages: Pages) -> list[Heard]:
         rows, said = order[place[there]], said[there]
         recall, alarms = _trust(signals, kind, pages.host[rows])
         claimed = said > np.nan_to_num(pages.last_visit[rows], nan=-np.inf)
-        found.append(Heard(kind, rows, said, claimed, recall, alarms))
+        found.append(SignalEvidence(kind, rows, said, claimed, recall, alarms))
     return found
 
 
-def odds(all_heard: list[Heard], pages: int) -> FloatArray:
+def odds(all_heard: list[SignalEvidence], pages: int) -> FloatArray:
     """For each page what its odds of having changed are multiplied by."""
     factor = np.ones(pages)
     for one in all_heard:

@@ -105,14 +105,14 @@ def test_the_diary_keeps_what_it_knows_of_pages_when_others_come():
     pages = build_pages(past, np.array([1.0, 1.0, 1.0]))
     said = {0: "a a b", 1: "b", 2: ""}
 
-    class Told:
+    class Examples:
         def texts(self, page_id, characters=None):
             return pa.array([said[page] for page in page_id.tolist()], pa.large_string())
 
     def noted(diary, rows, at):
         from dataclasses import replace
 
-        now = replace(pages.take(rows), source=Told())
+        now = replace(pages.take(rows), source=Examples())
         now = replace(now, last_visit=np.full(len(now), at), last_change=np.full(len(now), at))
         now = diary.align(now)
         diary.note(now, diary.visited(now))

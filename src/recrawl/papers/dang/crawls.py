@@ -55,7 +55,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Look:
+class Snapshot:
     """Where one stands: the last interval is the one to be told.
 
     Strictly nothing of that interval is seen, and the present is the crawl before it. Else the

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from recrawl import units
 from recrawl.page.buckets import richness
 from recrawl.errors import BadInput
-from recrawl.papers.dang.crawls import Crawl, Interval, Look
+from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 from recrawl.lab.replay import cycle_times
 from recrawl.model import DAY
 from recrawl.history.intervals import owners
@@ -39,7 +39,7 @@ class Study:
     """The pages that were there all the time, and what is to be told of each kind of links."""
 
     name: str
-    look: Look
+    look: Snapshot
     rate: dict[str, FloatArray]  #: LCR, by kind of links: share of all intervals with new ones
     count: dict[str, FloatArray]  #: NNL: how many came in the last interval
     changed: FloatArray  #: CCR: share of the earlier intervals in which the content changed
@@ -70,7 +70,7 @@ def study(
     # The authors' program weighs by inverse distance, where their text says by cosine.
     near = nearest(vectors, weights="cosine" if strict else "inverse")
     crawls = _crawls(trace, said, page, seeds)
-    look = Look(crawls, intervals, near, vectors, unit=every / DAY, strict=strict)
+    look = Snapshot(crawls, intervals, near, vectors, unit=every / DAY, strict=strict)
     kinds = {
         "internal": [interval.new_internal for interval in intervals],
         "external": [interval.new_external for interval in intervals],

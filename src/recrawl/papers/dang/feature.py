@@ -17,7 +17,7 @@ from recrawl.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recrawl.papers.dang.crawls import Crawl, Interval, Look
+    from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
     from recrawl.model import FloatArray, Neighbours
 
 DYNAMIC = {"SP": "DP", "SN": "DN", "DP": "DP", "DN": "DN"}
@@ -30,14 +30,14 @@ class Feature:
 
     name: str
     family: str
-    read: Callable[[Look, int], FloatArray]
+    read: Callable[[Snapshot, int], FloatArray]
 
 
 def static(family: str) -> Callable[[Callable[[Crawl], FloatArray]], Feature]:
     """Make a function of a crawl the feature of its name."""
 
     def made(function: Callable[[Crawl], FloatArray]) -> Feature:
-        def read(look: Look, back: int) -> FloatArray:
+        def read(look: Snapshot, back: int) -> FloatArray:
             return function(look.crawls[look.present - back])
 
         return Feature(function.__name__, family, read)
@@ -51,7 +51,7 @@ def counted(function: Callable[[Interval], FloatArray]) -> Feature:
     The interval to be told is 0 back: the target, which no strict look shows.
     """
 
-    def read(look: Look, back: int) -> FloatArray:
+    def read(look: Snapshot, back: int) -> FloatArray:
         interval = look.interval(back)
         return function(interval) * look.unit / interval.days
 
@@ -70,7 +70,7 @@ def lag(feature: Feature, back: int) -> Feature:
 def average(feature: Feature, history: int) -> Feature:
     """The mean of a count over the last so many intervals, by exposure."""
 
-    def read(look: Look, _: int) -> FloatArray:
+    def read(look: Snapshot, _: int) -> FloatArray:
         return _by_exposure(look, range(1, history + 1), lambda back: feature.read(look, back))
 
     return Feature(f"mean_{feature.name}", "DP", read)
@@ -79,7 +79,7 @@ def average(feature: Feature, history: int) -> Feature:
 def change_rate(feature: Feature) -> Feature:
     """How many of the known intervals show any of what a feature counts, by exposure."""
 
-    def read(look: Look, _: int) -> FloatArray:
+    def read(look: Snapshot, _: int) -> FloatArray:
         def shown(back: int) -> FloatArray:
             count = feature.read(look, back)
             happens = look.unit / look.interval(back).days
@@ -106,7 +106,7 @@ def mean_around(near: Neighbours, column: FloatArray) -> FloatArray:
 
 
 def _by_exposure(
-    look: Look, backs: Sequence[int], shown: Callable[[int], FloatArray]
+    look: Snapshot, backs: Sequence[int], shown: Callable[[int], FloatArray]
 ) -> FloatArray:
     """The mean over intervals, the long ones counting more; NaN where none is known."""
     columns = [shown(back) for back in backs]
@@ -125,6 +125,6 @@ def _quotient(part: FloatArray, whole: FloatArray) -> FloatArray:
     return found
 
 
-def table(look: Look, features: Sequence[Feature]) -> FloatArray:
+def table(look: Snapshot, features: Sequence[Feature]) -> FloatArray:
     """A row a page, a column a feature."""
     return np.column_stack([feature.read(look, 0) for feature in features])

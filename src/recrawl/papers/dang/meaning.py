@@ -11,13 +11,13 @@ from recrawl.papers.dang.feature import Feature
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.papers.dang.crawls import Look
+    from recrawl.papers.dang.crawls import Snapshot
     from recrawl.model import FloatArray
 
 GROUPS = 20
 
 
-def meaning(look: Look) -> list[Feature]:
+def meaning(look: Snapshot) -> list[Feature]:
     """The family SPsem: as many features as there are groups, at most GROUPS."""
     columns = agglomerated(look.vectors)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.papers.dang.crawls import Interval, Look
+from recrawl.papers.dang.crawls import Interval, Snapshot
 from recrawl.papers.dang.families import HISTORY, lbla
 from recrawl.papers.dang.feature import table
 from recrawl.papers.dang.learners import has, learner
@@ -50,23 +50,23 @@ class Shown:
         counts = np.bincount(owners(found.start)[known], minlength=len(pages))
         return Shown(starts(counts), found.at[known], found.days[known], new[known])
 
-    def look(self, near: Neighbours, *, before: Time = np.inf) -> Look:
+    def look(self, near: Neighbours, *, before: Time = np.inf) -> Snapshot:
         """The last visits to each page before a time."""
         counts = np.bincount(
             owners(self.start), self.at < before, minlength=len(self.start) - 1
         ).astype(np.int64)
         return self._look(self.start[:-1], self.start[:-1] + counts, near)
 
-    def each(self) -> Look:
+    def each(self) -> Snapshot:
         """For every visit the visits to its page before it; nothing related."""
         nobody = Neighbours(np.full((len(self.at), 1), -1), np.zeros((len(self.at), 1)))
         return self._look(self.start[owners(self.start)], np.arange(len(self.at)), nobody)
 
-    def _look(self, first: IntArray, end: IntArray, near: Neighbours) -> Look:
+    def _look(self, first: IntArray, end: IntArray, near: Neighbours) -> Snapshot:
         intervals = [self._back(first, end - back) for back in range(HISTORY, 0, -1)]
         unknown = np.full(len(first), np.nan)
         told = Interval(np.ones(len(first)), unknown, unknown)
-        return Look((), [*intervals, told], near)
+        return Snapshot((), [*intervals, told], near)
 
     def _back(self, first: IntArray, place: IntArray) -> Interval:
         there = place >= first
@@ -129,7 +129,7 @@ def _joined(own: FloatArray, related: FloatArray) -> FloatArray:
     return np.hstack([own, related])
 
 
-def _closed(shown: Shown, look: Look) -> FloatArray:
+def _closed(shown: Shown, look: Snapshot) -> FloatArray:
     """A gamma mean: the page's own visits, and related pages' mean for some days more."""
     overall = (shown.new.sum() + 0.5) / (shown.days.sum() + 0.5)
     page = owners(shown.start)

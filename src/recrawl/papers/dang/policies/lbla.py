@@ -49,19 +49,19 @@ class Lbla:
         if not len(pages):
             return
         pages = pages.take(np.argsort(pages.key))
-        said = (before.said if before else Said(seed=self.seed)).read(pages, now)
+        said = (before.said if before else TextVectors(seed=self.seed)).read(pages, now)
         near = _near(pages, said.vectors)
         rates = LinkRates(self.seed).fit(Shown.by(pages), near)
         self.taught_ = Taught(now, said, near, rates)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        taught = self.taught_ or Taught(now, Said(seed=self.seed), NOBODY, LinkRates())
+        taught = self.taught_ or Taught(now, TextVectors(seed=self.seed), NOBODY, LinkRates())
         daily = taught.rates.predict(Shown.by(pages), taught.neighbours(pages.key))
         return daily * pages.days_since_visit(now)
 
 
 @dataclass(frozen=True)
-class Said:
+class TextVectors:
     """The vectors of our copies, keys ascending; only those that changed are read again."""
 
     seed: int
@@ -71,7 +71,7 @@ class Said:
     at: Time = -np.inf
     fitted: int = 0  #: texts that the words were learned from
 
-    def read(self, pages: Pages, now: Time) -> Said:
+    def read(self, pages: Pages, now: Time) -> TextVectors:
         """The same for these pages, as they are now."""
         known = np.isin(pages.key, self.key, assume_unique=True)
         newest = np.fmax(pages.first_visit, pages.last_change)
@@ -86,7 +86,7 @@ class Said:
         if not grown and known.any():
             vectors[known] = self.vectors[np.searchsorted(self.key, pages.key[known])]
         vectors[stale] = space.embed(texts)
-        return Said(self.seed, pages.key, vectors, space, now, fitted)
+        return TextVectors(self.seed, pages.key, vectors, space, now, fitted)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Taught:
     """What is known since the last lesson."""
 
     at: Time
-    said: Said
+    said: TextVectors
     near: Neighbours
     rates: LinkRates
 
