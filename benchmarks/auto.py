@@ -70,7 +70,7 @@ def measured(pages: int, directory: str) -> tuple[float, ...]:
             now = BEGIN + day * DAY + part
             begin = perf_counter()
             if day > 2:
-                auto.learn(history, now)
+                auto.learn(history, history.pages(), now)
                 auto.score(history.pages(), now)
                 took.append(perf_counter() - begin)
             row = random.choice(pages, pages // 400, replace=False) if day > 2 else np.arange(pages)

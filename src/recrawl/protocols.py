@@ -58,8 +58,8 @@ class Policy(Protocol):
     name: ClassVar[str]
 
     def score(self, pages: Pages, now: Time) -> FloatArray: ...
-    def learn(self, history: History, now: Time) -> None:
-        """Between cycles; sees only recorded visits."""
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
+        """Learn from the recorded visits, between cycles; `pages` are those of the history, loaded."""
 
 
 @runtime_checkable

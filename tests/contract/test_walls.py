@@ -45,7 +45,7 @@ class Prophet:
         row = np.repeat(np.arange(len(pages)), np.diff(past.start))
         return np.bincount(row, past.changed, minlength=len(pages)).astype(float)
 
-    def learn(self, history, now):
+    def learn(self, history, pages, now):
         pass
 
 

@@ -55,7 +55,7 @@ def scores(folder: Path) -> dict[str, Any]:
             frozen["rates"][name] = registry.make("rate", name).rate(pages)[order].tolist()
         for name in policies():
             policy = registry.make("policy", name)
-            policy.learn(store, NOW)
+            policy.learn(store, store.pages(), NOW)
             frozen["scores"][label(name)] = policy.score(pages, NOW)[order].tolist()
             plan = recrawl.plan(store, "10%", now=NOW, policy=name)
             frozen["plans"][label(name)] = list(plan.records())

@@ -30,7 +30,7 @@ class Given:
     def score(self, pages, now):
         return self.told
 
-    def learn(self, history, now):
+    def learn(self, history, pages, now):
         pass
 
 

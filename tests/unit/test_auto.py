@@ -158,11 +158,11 @@ def test_stores_with_little_to_learn_from(tmp_path, options):
 def test_visits_that_come_late_are_learned_as_if_in_time(tmp_path):
     store = filled(tmp_path / "store")
     online = Online()
-    online.learn(store, BEGIN + 20.5 * DAY)
+    online.learn(store, store.pages(), BEGIN + 20.5 * DAY)
     visited(store, 3.5, [99] * 30)
-    online.learn(store, BEGIN + 20.5 * DAY)
+    online.learn(store, store.pages(), BEGIN + 20.5 * DAY)
     fresh = Online()
-    fresh.learn(Memoryless(store), BEGIN + 20.5 * DAY)
+    fresh.learn(Memoryless(store), store.pages(), BEGIN + 20.5 * DAY)
     assert np.array_equal(online.watch.own.count, fresh.watch.own.count)
     assert np.allclose(online.watch.rate, fresh.watch.rate)
 
@@ -172,11 +172,11 @@ def test_late_visits_teach_on_the_same_day(tmp_path):
     online, now = Online(), BEGIN + 20.5 * DAY
     for day in (18, 19):
         visited(store, day, [1] * 30)
-    online.learn(Memoryless(store), now)
+    online.learn(Memoryless(store), store.pages(), now)
     assert online.learner.linear is None
     for day in range(15):
         visited(store, day, [day] * 30)
-    online.learn(Memoryless(store), now)
+    online.learn(Memoryless(store), store.pages(), now)
     assert online.learner.linear is not None
 
 
@@ -201,8 +201,8 @@ def test_learned_at_once_or_day_by_day_is_the_same(tmp_path):
     daily_, once = Online(), Online()
     for day in range(15):
         visited(store, day, [day // (page % 5 + 2) for page in range(30)])
-        daily_.learn(Memoryless(store), BEGIN + (day + 0.5) * DAY)
-    once.learn(Memoryless(store), BEGIN + 14.5 * DAY)
+        daily_.learn(Memoryless(store), store.pages(), BEGIN + (day + 0.5) * DAY)
+    once.learn(Memoryless(store), store.pages(), BEGIN + 14.5 * DAY)
     assert np.array_equal(daily_.watch.own.count, once.watch.own.count)
     assert np.allclose(daily_.watch.rate, once.watch.rate, rtol=1e-6)
     days = slice(0, 5)
@@ -305,7 +305,7 @@ def test_new_links_and_searches_are_parts_of_it(tmp_path):
 
     def score(policy):
         made = registry.make("policy", policy)
-        made.learn(store, now)
+        made.learn(store, store.pages(), now)
         return made.score(store.pages(), now)
 
     queries = f"queries={asked}"

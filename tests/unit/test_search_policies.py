@@ -65,7 +65,7 @@ def after(trace, policy, days=6):
     for day in range(days):
         now = trace.window[0] + day * DAY
         history.append(engine.visits(np.arange(len(trace)), now), now=now)
-        policy.learn(history, now)
+        policy.learn(history, history.pages(), now)
     return policy, history.pages(), now + DAY
 
 

@@ -101,7 +101,7 @@ def test_pages_alone_have_no_mates(store):
     for day in range(3):
         visit(store, day, [(u, day, "t") for u in urls])
     online = Online()
-    online.learn(store, BEGIN + 2.5 * DAY)
+    online.learn(store, store.pages(), BEGIN + 2.5 * DAY)
     assert _words(online.watch, "days of directory", 5).startswith("nothing seen")
 
 
@@ -202,7 +202,7 @@ def test_reasons_of_links_speak_of_links(store):
     for day in range(12):
         visit(store, day, list(rows(day)))
     links = registry.make("policy", "links")
-    links.learn(store, BEGIN + 11.5 * DAY)
+    links.learn(store, store.pages(), BEGIN + 11.5 * DAY)
     first, second = (links.reasons(store.pages(), row)[0] for row in range(2))
     assert first == "showed new links in 11 of 11 visits"
     assert second == "never seen to show new links in 11 visits; explored"
@@ -212,7 +212,7 @@ def test_what_only_the_trees_say_is_a_reason(store):
     for day in range(3):
         visit(store, day, [(f"https://a.example/x/{i}", day, "long " * 9 * i) for i in range(4)])
     online, names = Online(), len(NAMES)
-    online.learn(store, BEGIN + 2.5 * DAY)
+    online.learn(store, store.pages(), BEGIN + 2.5 * DAY)
     none = np.zeros(names)
     online.learner.linear = Hazard(online.watch.columns.mean(axis=1), none + 1, none, 0.0)
     length, leaf = np.full((1, DEPTH), NAMES.index("length")), np.zeros((1, 2**DEPTH))
@@ -233,7 +233,7 @@ def test_pages_first_heard_of_now_have_a_score(store, objective):
     tell_of(store, "https://a.example/new", day=3.5)
     now = BEGIN + 3.5 * DAY
     policy = registry.make("policy", f"auto:objective={objective}")
-    policy.learn(store, now)
+    policy.learn(store, store.pages(), now)
     score = policy.score(store.pages(), now)
     assert np.isfinite(score).all()
     assert score.max() > 0

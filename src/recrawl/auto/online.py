@@ -32,9 +32,9 @@ class Online:
         self.learner = Learner(seed)
         self.log_ratio = np.zeros(0)  #: of the hits expected of a page over rate × days
 
-    def learn(self, history: History, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
         """Take up what was recorded since the last time."""
-        pages, folder = history.pages(), history.models()
+        folder = history.models()
         if folder is not None and not len(self.watch.key):
             kept.load(self, folder, self.watch.event, day_at(now))
         day = self.watch.day.today

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def _taught(policy: Policy, pages: Pages) -> FloatArray:
     """Its scores after it saw the pages. A copy learns, so that checks do not teach each other."""
     pupil: Policy = twins(policy)[1]
-    pupil.learn(SampleHistory(pages), NOW)
+    pupil.learn(SampleHistory(pages), pages, NOW)
     return pupil.score(pages, NOW)
 
 

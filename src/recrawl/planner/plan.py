@@ -156,7 +156,7 @@ def contest(
     spend = budget if isinstance(budget, Budget) else units.budget(budget)
     pages = history.pages()
     now = _checked(now, pages)
-    judge.learn(history, now)
+    judge.learn(history, pages, now)
     ruled = apply(rules, pages)
     claims = history.signals()
     said = heard(claims, pages) if claims is not None else []

@@ -66,9 +66,9 @@ class Auto:
         }
         return {name: others.get(name, changes) for name in wanted}
 
-    def learn(self, history: History, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
         for part in dict.fromkeys(self.parts_.values()):
-            part.learn(history, now)
+            part.learn(history, pages, now)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         wanted = weights(self.objective)

@@ -31,10 +31,10 @@ class Links:
         self.never_seen = never_seen
         self.seed = seed
 
-    def learn(self, history: History, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
         event = "never-seen-links" if self.never_seen else "links"
         self.online_ = self.online_ or Online(event, self.seed)
-        self.online_.learn(history, now)
+        self.online_.learn(history, pages, now)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         self.due_ = self.due_ or DueLinks()

@@ -55,7 +55,7 @@ class Searched:
     scoring: str
     half_life: float = 0.0
 
-    def learn(self, history: History, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
         """Take up the copies that came since, and what their changes gained."""
         if not self.queries:
             return
@@ -63,12 +63,11 @@ class Searched:
             found = SearchIndex(history)
             if self.watched_ is None:
                 self.watched_ = found.watched(self._workload(now), by=self.scoring)
-            self._weigh(history.pages())
+            self._weigh(pages)
             found.update(self.watched_)
             return
         if self.watched_ is None:
             self.watched_ = Watched.of(self._workload(now), by=self.scoring)
-        pages = history.pages()
         self._weigh(pages)
         self.watched_.watch(pages)
 

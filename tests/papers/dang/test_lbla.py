@@ -51,7 +51,7 @@ def grown(pages=60, visits=6, *, seed=0, busy=(5.0, 0.5, 0.0), texts=True):
 
 def taught(pages, now=20.0):
     policy = Lbla()
-    policy.learn(SampleHistory(pages), now * DAY)
+    policy.learn(SampleHistory(pages), pages, now * DAY)
     return policy
 
 
@@ -106,7 +106,7 @@ def test_taught_anew_only_when_it_is_time_and_only_changed_texts_are_read():
     pages = grown()
     policy = taught(pages, now=20.0)
     first = policy.taught_
-    policy.learn(SampleHistory(pages), 26.9 * DAY)
+    policy.learn(SampleHistory(pages), pages, 26.9 * DAY)
     assert policy.taught_ is first
     asked = []
 
@@ -117,7 +117,7 @@ def test_taught_anew_only_when_it_is_time_and_only_changed_texts_are_read():
 
     changed = np.where(np.arange(60) == 7, 26.0 * DAY, pages.last_change)
     later = replace(pages, last_change=changed, source=Counting(pages.source.past))
-    policy.learn(SampleHistory(later), 27 * DAY)
+    policy.learn(SampleHistory(later), later, 27 * DAY)
     assert policy.taught_ is not first
     assert [ids.tolist() for ids in asked] == [[7]]
 

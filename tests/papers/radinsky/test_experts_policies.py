@@ -54,7 +54,7 @@ def taught(trace, policy, cycles=30, share=0.3):
     for day in range(cycles):
         visited = np.flatnonzero((day < 2) | (random.random(len(trace)) < share))
         history.append(engine.visits(visited, start + day * DAY), now=start + day * DAY)
-        policy.learn(history, start + day * DAY + 60)
+        policy.learn(history, history.pages(), start + day * DAY + 60)
     return history, start + cycles * DAY
 
 
@@ -92,9 +92,9 @@ def test_pages_without_texts_and_new_pages():
     policy = Experts(learner="svm")
     pages = sample_pages()
     some = pages.take(np.arange(0, 200, 2))
-    policy.learn(SampleHistory(some), NOW)
+    policy.learn(SampleHistory(some), some, NOW)
     score = policy.score(some, NOW + DAY)
-    policy.learn(SampleHistory(pages), NOW + DAY)
+    policy.learn(SampleHistory(pages), pages, NOW + DAY)
     np.testing.assert_array_equal(policy.score(some, NOW + DAY), score)  # whoever else has come
     assert np.isfinite(policy.score(pages, NOW + DAY)).all()
 
@@ -145,9 +145,9 @@ def test_a_coin_takes_pages_by_their_chance():
 def test_wrong_arguments_are_named():
     history = SampleHistory(sample_pages())
     with pytest.raises(BadInput, match=r"by must be one of frequency, content, experts. Got 'x'"):
-        Coin(by="x").learn(history, NOW)
+        Coin(by="x").learn(history, history.pages(), NOW)
     with pytest.raises(BadInput, match=r"learner must be one of boosting, svm. Got 'x'"):
-        Content(learner="x").learn(history, NOW)
+        Content(learner="x").learn(history, history.pages(), NOW)
 
 
 def test_machines_and_boosting_know_a_simple_rule():
@@ -172,7 +172,7 @@ def test_what_was_known_before_visits_on_record(trace):
     """What a diary noted visit by visit is what the record says of them later."""
     one, other = Experts(k=3), Content()
     history, now = taught(trace, one)
-    other.learn(history, now)
+    other.learn(history, history.pages(), now)
     rows, yes, page = other.examples_
     mine, _, theirs = one.examples_
     order, record = np.lexsort((mine[:, 3], theirs)), np.lexsort((rows[:, 3], page))

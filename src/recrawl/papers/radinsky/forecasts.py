@@ -51,14 +51,14 @@ class Content:
     chance_: Callable[..., FloatArray] | None = field(default=None, init=False)
     taught_: Time | None = field(default=None, init=False)
 
-    def fit(self, history: History, until: Time) -> None:
+    def fit(self, pages: Pages, until: Time) -> None:
         """Note the visits made since the last call, and learn from them when it is time."""
         if self.learner not in LEARNERS:
             raise BadInput(f"learner must be one of {', '.join(LEARNERS)}. Got {self.learner!r}.")
         first = self.diary_ is None
         if self.diary_ is None:
             self.diary_ = Diary(self.words)
-        pages = self.diary_.align(history.pages())
+        pages = self.diary_.align(pages)
         visited = self.diary_.visited(pages)
         if "rate" in self.diary_.notes:
             self._learn_from(pages, visited)

@@ -40,12 +40,11 @@ class Lbla:
         self.every = every
         self.seed = seed
 
-    def learn(self, history: History, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
         """Every week or so: who is like whom, and what that is worth."""
         before = self.taught_
         if before and now - before.at < self.every * DAY:
             return
-        pages = history.pages()
         if not len(pages):
             return
         pages = pages.take(np.argsort(pages.key))

@@ -74,9 +74,9 @@ class Staleness(Judged):
         self.tau = tau
         self.visits_per_day = visits_per_day
 
-    def learn(self, history: History, now: Time) -> None:  # noqa: ARG002
+    def learn(self, history: History, pages: Pages, now: Time) -> None:  # noqa: ARG002
         """Judge the changes that were seen since."""
-        self.judge(history.pages())
+        self.judge(pages)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         return _due(pages, self.large(pages), np.ones(len(pages)), self.visits_per_day, now)
@@ -101,10 +101,10 @@ class Embarrassment(Searched, Judged):
         self.tau = tau
         self.visits_per_day = visits_per_day
 
-    def learn(self, history: History, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
         """Judge the changes that were seen since, and take up what searchers see."""
-        super().learn(history, now)
-        self.judge(history.pages())
+        super().learn(history, pages, now)
+        self.judge(pages)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         changes = pages.n_changes.astype(np.float64)

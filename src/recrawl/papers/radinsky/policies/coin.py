@@ -44,7 +44,7 @@ class Coin:
         rounds: FloatArray = np.floor(np.log(thrown) / np.log1p(-p))
         return -rounds - uniform(pages.key, self.seed + 1, now)
 
-    def learn(self, history: History, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
         if self.by not in KNOWN:
             raise BadInput(f"by must be one of {', '.join(KNOWN)}. Got {self.by!r}.")
         if self.by == "frequency":
@@ -52,4 +52,4 @@ class Coin:
         if self.forecaster_ is None:
             kind = related.Content if self.by == "content" else related.Experts
             self.forecaster_ = kind(learner=self.learner)
-        self.forecaster_.fit(history, now)
+        self.forecaster_.fit(pages, now)

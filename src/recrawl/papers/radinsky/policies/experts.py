@@ -19,8 +19,8 @@ class Content(related.Content):
     def score(self, pages: Pages, now: Time) -> FloatArray:
         return self.forecast(pages, now).p_change
 
-    def learn(self, history: History, now: Time) -> None:
-        self.fit(history, now)
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
+        self.fit(pages, now)
 
 
 class Experts(related.Experts):
@@ -31,5 +31,5 @@ class Experts(related.Experts):
     def score(self, pages: Pages, now: Time) -> FloatArray:
         return self.forecast(pages, now).p_change
 
-    def learn(self, history: History, now: Time) -> None:
-        self.fit(history, now)
+    def learn(self, history: History, pages: Pages, now: Time) -> None:
+        self.fit(pages, now)
