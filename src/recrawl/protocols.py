@@ -59,7 +59,7 @@ class Policy(Protocol):
 
     def score(self, pages: Pages, now: Time) -> FloatArray: ...
     def learn(self, history: History, pages: Pages, now: Time) -> None:
-        """Learn from the recorded visits, between cycles; `pages` are those of the history, loaded."""
+        """Learn from the recorded visits, between cycles; `pages` are those of the history."""
 
 
 @runtime_checkable

@@ -110,3 +110,13 @@ def test_a_bad_rules_file_is_told_apart(tmp_path, text, says):
     with pytest.raises(BadInput) as error:
         load_rules(path)
     assert says in str(error.value)
+
+
+def test_a_plan_for_a_time_just_before_the_last_visit_is_made_as_of_that_visit(crawl):
+    last = float(crawl.pages().last_attempt.max())
+    early, page = last - DAY / 2, crawl.page_id(f"{H}9")
+    assert plan(crawl, 5, now=early).now == last
+    records = list(plan(crawl, 5, now=early, policy="poisson").records())
+    assert records == list(plan(crawl, 5, now=last, policy="poisson").records())
+    assert "-" not in "".join(record["reason"] for record in records)
+    assert explain(crawl, page, 5, now=early) == explain(crawl, page, 5, now=last)

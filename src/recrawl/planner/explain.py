@@ -79,14 +79,16 @@ def explain(
     low, high = quantiles(one, (0.05, 0.95))[0]
     return Explanation(
         url=one.urls()[0],
-        history=told(one, 0, now),
+        history=told(one, 0, game.now),
         rate=float(smoothed(one)[0]),
         rate_low=float(low),
         rate_high=float(high),
         p_change=float(
-            updated(p_change(game.policy, one, now), odds(game.heard, len(game.pages))[found])[0]
+            updated(p_change(game.policy, one, game.now), odds(game.heard, len(game.pages))[found])[
+                0
+            ]
         ),
-        signals=[_signal(said, row, now) for said in game.heard if row in said.rows],
+        signals=[_signal(said, row, game.now) for said in game.heard if row in said.rows],
         reasons=_reasons(game, row),
         score=float(game.score[row]),
         rank=_rank(game, row),

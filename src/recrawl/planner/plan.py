@@ -192,8 +192,8 @@ def plan(
     game = contest(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
     rows, why = game.choose()
     chosen = game.pages.take(rows)
-    p = updated(p_change(game.policy, chosen, now), odds(game.heard, len(game.pages))[rows])
-    return Plan(chosen, game.score[rows], p, why, now)
+    p = updated(p_change(game.policy, chosen, game.now), odds(game.heard, len(game.pages))[rows])
+    return Plan(chosen, game.score[rows], p, why, game.now)
 
 
 def p_change(policy: Policy, pages: Pages, now: Time) -> FloatArray:
