@@ -1,0 +1,53 @@
+"""`recrawl paper dang`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recrawl import units
+from recrawl.cli.common import bar, say, span
+
+Mode = StrEnum("Mode", ["strict", "paper"])
+
+
+def dang(
+    trace: Annotated[Path, typer.Argument(help="A trace with texts and links.")],
+    history: Annotated[int, typer.Option(min=0, max=8, help="Intervals looked back at.")] = 8,
+    mode: Annotated[
+        Mode, typer.Option(help="strict, or paper: what is to be told leaks as it did there.")
+    ] = Mode.strict,
+    every: Annotated[str, typer.Option(help="Time between crawls.")] = "7d",
+    window: Annotated[str | None, typer.Option(help="A..B, instead of the trace's own.")] = None,
+    trusted: Annotated[
+        Path | None, typer.Option(help="URLs that TrustRank begins at, one a line.")
+    ] = None,
+    folder: Annotated[
+        Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
+    ] = Path("dang"),
+    report: Annotated[Path | None, typer.Option(help="Write the tables here: Markdown.")] = None,
+) -> None:
+    """Look back, look around (Dang et al. 2021): its tables and figures, on a trace."""
+    from recrawl.lab.traces import open_trace
+    from recrawl.papers.dang.data import study
+    from recrawl.papers.dang.experiment import dang as run
+    from recrawl.papers.dang.tables import curves, tables
+
+    with bar("learning") as told:
+        data = study(
+            open_trace(trace, window=span(window)),
+            every=units.duration(every),
+            history=history,
+            strict=mode is Mode.strict,
+            trusted=trusted.read_text("utf-8").split() if trusted else None,
+        )
+        found = run(data, folder, history=history, progress=told)
+    for kind, drawn in curves(found).items():
+        (folder / f"figure-15-{kind}.svg").write_text(drawn, encoding="utf-8")
+    text = tables(data, found)
+    say(text)
+    if report:
+        report.write_text(text, encoding="utf-8")

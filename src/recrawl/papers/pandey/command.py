@@ -1,0 +1,63 @@
+"""`recrawl paper pandey`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recrawl import units
+from recrawl.cli.common import Every, bar, say
+
+
+def pandey(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A folder or file.")],
+    queries: Annotated[
+        str, typer.Option(help="File of query and frequency; `titles` makes one of the pages.")
+    ],
+    every: Every = "7d",
+    scoring: Annotated[str, typer.Option(help="tfidf, bm25, inlinks or pagerank.")] = "tfidf",
+    budget: Annotated[
+        list[str], typer.Option(help="Share of the pages a cycle; may be given several times.")
+    ] = [],  # noqa: B006
+    most: Annotated[int | None, typer.Option(min=1, help="Only the queries asked most.")] = None,
+    folder: Annotated[
+        Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
+    ] = Path("pandey"),
+    report: Annotated[Path | None, typer.Option(help="Write the tables here: Markdown.")] = None,
+    *,
+    knee: Annotated[
+        bool, typer.Option("--knee", help="Only queries relevant to the pages.")
+    ] = False,
+    split: Annotated[
+        bool, typer.Option("--split", help="Only first half fits, second tests; not the paper's.")
+    ] = False,
+) -> None:
+    """User-centric crawling (Pandey & Olston 2005): refreshes needed for good search."""
+    from recrawl.lab.traces import open_trace
+    from recrawl.papers.pandey import experiment as experiment
+    from recrawl.papers.pandey.figures import figures
+    from recrawl.papers.pandey.past import past_of, titles
+    from recrawl.papers.pandey.tables import tables
+    from recrawl.search.queries import read_workload
+
+    opened = open_trace(trace)
+    asked = titles(opened) if queries == "titles" else read_workload(queries)
+    past = past_of(opened, asked, every=units.duration(every), by=scoring, most=most, knee=knee)
+    with bar("refreshing") as told:
+        runs = experiment.pandey(
+            past,
+            opened.urls,
+            folder,
+            modes=("split",) if split else experiment.MODES,
+            budgets=tuple(map(units.share, budget)) or experiment.BUDGETS,
+            progress=told,
+        )
+    name = f"{opened.name}, {Path(queries).stem}"
+    text = tables(name, past, runs)
+    say(text)
+    for file in figures(f"{opened.name}-{Path(queries).stem}", past, runs, folder):
+        say(f"Drawn: {file}")
+    if report:
+        report.write_text(text, encoding="utf-8")

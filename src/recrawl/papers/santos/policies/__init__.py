@@ -1,0 +1,1 @@
+"""Policies of this paper. One file each."""
