@@ -27,6 +27,17 @@ class History(Protocol):
     def models(self) -> Path | None:
         """The folder where policies keep what they learned; None where nothing is kept."""
 
+    def database(self) -> Database | None:
+        """The history's tables on disk; None for a history in memory."""
+
+
+class Database(Protocol):
+    """Tables of a history on disk, read-only, and the folder that holds them."""
+
+    @property
+    def path(self) -> Path: ...
+    def query(self, sql: str, *parameters: object) -> pa.Table: ...
+
 
 class Recorder(History, Protocol):
     """A history that takes visits."""

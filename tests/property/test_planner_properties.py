@@ -51,6 +51,9 @@ class Past:
     def models(self):
         return None
 
+    def database(self):
+        return None
+
     def pages(self):
         return self._pages
 

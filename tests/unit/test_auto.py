@@ -195,6 +195,9 @@ class Memoryless:
     def models(self):
         return None
 
+    def database(self):
+        return None
+
 
 def test_learned_at_once_or_day_by_day_is_the_same(tmp_path):
     store = Store.open(tmp_path / "store", create=True)

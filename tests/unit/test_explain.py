@@ -60,6 +60,9 @@ def test_waiting_as_long_as_it_says_has_it_picked(crawl):
         def models(self):
             return None
 
+        def database(self):
+            return None
+
         def pages(self):
             return self.then
 

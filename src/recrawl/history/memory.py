@@ -150,6 +150,9 @@ class MemoryHistory:
     def models(self) -> None:
         """A replay begins knowing nothing."""
 
+    def database(self) -> None:
+        """A replay has no tables on disk."""
+
     def urls(self, page_id: IntArray) -> Sequence[str]:
         return [self.names[row] for row in page_id]
 

@@ -124,6 +124,10 @@ class Store:
         """The folder where policies keep what they learned."""
         return self.path / "models"
 
+    def database(self) -> Self:
+        """The store itself: its tables are on disk."""
+        return self
+
     def claim(self, claims: pa.Table) -> int:
         """Record claims of change (url, kind, said, seen); unknown pages are passed over."""
         self._lock.acquire()

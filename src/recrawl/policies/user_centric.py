@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.history import Store
 from recrawl.model import DAY
 from recrawl.policies.objectives import freshness
 from recrawl.search.index import SearchIndex
@@ -59,17 +58,16 @@ class Searched:
         """Take up the copies that came since, and what their changes gained."""
         if not self.queries:
             return
-        if isinstance(history, Store):
-            found = SearchIndex(history)
-            if self.watched_ is None:
-                self.watched_ = found.watched(self._workload(now), by=self.scoring)
-            self._weigh(pages)
-            found.update(self.watched_)
-            return
+        database = history.database()
+        index = None if database is None else SearchIndex(database)
         if self.watched_ is None:
-            self.watched_ = Watched.of(self._workload(now), by=self.scoring)
+            measure = Watched.of if index is None else index.watched
+            self.watched_ = measure(self._workload(now), by=self.scoring)
         self._weigh(pages)
-        self.watched_.watch(pages)
+        if index is None:
+            self.watched_.watch(pages)
+        else:
+            index.update(self.watched_)
 
     def _workload(self, now: Time) -> Workload:
         aged = self.half_life * DAY

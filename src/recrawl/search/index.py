@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from recrawl.history import Store
     from recrawl.model import IntArray, KeyArray
+    from recrawl.protocols import Database
     from recrawl.search.queries import Workload
 
 _log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ def tantivy() -> Any:
 class SearchIndex:
     """The index of a store. It knows what the store knew at the last `update`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Database) -> None:
         self.store = store
         self.folder: Path = store.path / FOLDER
         self._library = tantivy()
