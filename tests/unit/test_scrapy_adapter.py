@@ -15,11 +15,12 @@ from scrapy import FormRequest, Request, signals
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
 from recrawl.adapters.journal import VISITS_HELD, Journal
-from recrawl.adapters.scrapy import Observer
+from recrawl.adapters.scrapy import Observer, Scheduler, StartFromPlan
 from recrawl.adapters.scrapy.revisits import MARK, Due, Revisits
 
 PAGE = "https://example.org/"
@@ -191,8 +192,8 @@ def test_the_addon_wires_what_the_settings_ask_for(tmp_path, settings, scheduler
     addon = {"ADDONS": {"recrawl.adapters.scrapy.Addon": 300}, "EXTENSIONS": {}}
     crawl = Crawl(tmp_path / "store", **addon, **settings)
     wired = crawl.crawler.settings
-    assert (wired["SCHEDULER"] == "recrawl.adapters.scrapy.Scheduler") == scheduler
-    assert ("recrawl.adapters.scrapy.StartFromPlan" in wired["SPIDER_MIDDLEWARES"]) == middleware
+    assert (load_object(wired["SCHEDULER"]) is Scheduler) == scheduler
+    assert (StartFromPlan in wired["SPIDER_MIDDLEWARES"]) == middleware
     assert isinstance(Observer.from_crawler(crawl.crawler), Observer)
     crawl.close()
 

@@ -1,15 +1,18 @@
-"""Which parts does a project need? Those its settings ask for, wired by one line in ADDONS."""
+"""Which components does a Scrapy project need? ADDONS adds those that its settings ask for."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import NotConfigured
+from scrapy.utils.misc import load_object
+
+from recrawl.adapters.scrapy.observer import Observer
+from recrawl.adapters.scrapy.revisits import StartFromPlan
+from recrawl.adapters.scrapy.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
-
-_HOME = "recrawl.adapters.scrapy."
 
 
 class Addon:
@@ -18,10 +21,10 @@ class Addon:
     def update_settings(self, settings: BaseSettings) -> None:
         if not settings.get("RECRAWL_STORE"):
             raise NotConfigured("RECRAWL_STORE must name the folder of the store. Got none.")
-        settings["EXTENSIONS"].setdefault(_HOME + "Observer", 500)
+        settings.setdefault_in_component_priority_dict("EXTENSIONS", Observer, 500)
         if settings.get("RECRAWL_BUDGET") is None:
             return
         if settings.get("RECRAWL_EVERY"):
-            settings.set("SCHEDULER", _HOME + "Scheduler", "addon")
-        if settings["SCHEDULER"] != _HOME + "Scheduler":
-            settings["SPIDER_MIDDLEWARES"].setdefault(_HOME + "StartFromPlan", 100)
+            settings.set("SCHEDULER", Scheduler, "addon")
+        if load_object(settings["SCHEDULER"]) is not Scheduler:
+            settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", StartFromPlan, 100)
