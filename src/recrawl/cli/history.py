@@ -13,7 +13,7 @@ import recrawl
 from recrawl import units
 from recrawl.cli.common import StorePath, clock, err, say
 from recrawl.errors import BadInput
-from recrawl.ingest import recognise
+from recrawl.ingest.crawl_files import CrawlFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,15 +40,13 @@ def ingest(
         Path(name).exists() and rejects.samefile(name) for name in files if rejects.exists()
     ):
         raise BadInput(f"--rejects must not be one of the files to read. Got {str(rejects)!r}.")
-    recognise(files, format)
     with (
+        CrawlFiles(files, format) as recognised,  # before a store is made
         recrawl.open(store, create=True, detector=detector) as opened,
         rejects.open("w", encoding="utf-8") if rejects else nullcontext() as sink,
         _bar() as bar,
     ):
-        report = recrawl.ingest(
-            opened, files, now=clock(None), format=format, rejects=sink, progress=bar
-        )
+        report = recrawl.ingest(opened, recognised, now=clock(None), rejects=sink, progress=bar)
     say(
         f"{units.count(report.added, 'visit')} added, {report.known:,} already known, "
         f"{units.count(report.pages, 'new page')}, {report.flips:,} gone or back, "

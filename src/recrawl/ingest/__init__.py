@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol
 
-from recrawl import registry
-from recrawl.errors import BadInput
-from recrawl.ingest.sniff import reader_of
+from recrawl.ingest.crawl_files import CrawlFiles
 from recrawl.ingest.source import FileSource
-from recrawl.ingest.stream import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     import pyarrow as pa
 
+    from recrawl.ingest.crawl_files import CrawlFile
     from recrawl.model import Time
-    from recrawl.protocols import Reader
 
 
 class Appended(Protocol):
@@ -71,7 +68,7 @@ class Report:
 
 def ingest(
     store: Store,
-    files: Iterable[str | Path],
+    files: CrawlFiles | Iterable[str | Path],
     *,
     now: Time,
     format: str | None = None,  # noqa: A002 - the word people use
@@ -84,39 +81,24 @@ def ingest(
     line of JSON. Only a file of unknown format, or that is not there, stops the run before
     anything is stored.
     """
-    paths = [str(file) for file in files]
-    chosen = recognise(paths, format)
-    count = _counter(paths, progress)
-    done = [_one(store, FileSource(path, now, rejects), chosen, count) for path in paths]
-    return _total(done)
+    if not isinstance(files, CrawlFiles):
+        with CrawlFiles(files, format) as recognised:
+            return ingest(store, recognised, now=now, rejects=rejects, progress=progress)
+    files.progress = progress
+    return _total([_one(store, file, FileSource(file.path, now, rejects)) for file in files])
 
 
-def recognise(files: Iterable[str | Path], format: str | None = None) -> Reader | None:  # noqa: A002
-    """Refuse files that cannot be read or are of no known format; the reader named, if any."""
-    chosen: Reader | None = registry.make("reader", format) if format else None
-    for path in map(str, files):
-        if path != "-" and (Path(path).is_dir() or not Path(path).exists()):
-            raise BadInput(f"FILE must be a file, or - for standard input. Got {path!r}.")
-        if chosen is None and Path(path).is_file():  # a pipe can be opened once only
-            with opened(path) as stream:
-                reader_of(stream, path)
-    return chosen
-
-
-def _one(
-    store: Store, source: FileSource, chosen: Reader | None, count: Callable[[int], None]
-) -> FileReport:
+def _one(store: Store, file: CrawlFile, source: FileSource) -> FileReport:
     added = known = pages = flips = 0
-    with opened(source.filename, count) as stream:
-        reader = chosen or reader_of(stream, source.filename)
-        for table in source.tables(reader, stream):
-            if len(table):
-                said = store.append(table, now=source.now)
-                added, known = added + said.added, known + said.known
-                pages, flips = pages + said.pages, flips + said.flips
+    stream = file.open()
+    for table in source.tables(file.reader, stream):
+        if len(table):
+            result = store.append(table, now=source.now)
+            added, known = added + result.added, known + result.known
+            pages, flips = pages + result.pages, flips + result.flips
     return FileReport(
-        file=source.filename,
-        format=reader.name if reader else None,
+        file=file.path,
+        format=file.reader.name if file.reader else None,
         records=source.records,
         added=added,
         known=known,
@@ -126,24 +108,6 @@ def _one(
         problem=source.problem,
         examples=tuple(source.examples),
     )
-
-
-def _counter(
-    paths: list[str], progress: Callable[[int, int | None], None] | None
-) -> Callable[[int], None]:
-    """Adds up the bytes read, packed, over all files."""
-    if progress is None:
-        return lambda _: None
-    known = all(Path(path).is_file() for path in paths)
-    total = sum(Path(path).stat().st_size for path in paths) if known else None
-    done = 0
-
-    def count(more: int) -> None:
-        nonlocal done
-        done += more
-        progress(done, total)
-
-    return count
 
 
 def _total(files: list[FileReport]) -> Report:

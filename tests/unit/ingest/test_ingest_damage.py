@@ -5,8 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import pathlib
 import random
 import sys
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,9 +18,12 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ingest_files import EVERY, FORMATS, NOW, cdx, heritrix, jsonl, take, url, warc
+from typer.testing import CliRunner
 
 from recrawl import registry
+from recrawl.cli import app
 from recrawl.errors import BadInput
+from recrawl.ingest import crawl_files
 from recrawl.urls import resolved
 
 PER_RECORD = 6  # no format loses more than the record at the cut and what shares its line
@@ -252,6 +258,56 @@ def test_standard_input(data, monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Pipe())))
     assert len(take("-").rows) == (0 if not data else 40 if data[:1] == b"P" else 3)
+
+
+def counted(monkeypatch, function, name):
+    """Every first argument that a function of a module or class is called with."""
+    calls, original = [], getattr(function, name)
+
+    def call(first, *rest, **named):
+        calls.append(first)
+        return original(first, *rest, **named)
+
+    monkeypatch.setattr(function, name, call)
+    return calls
+
+
+@pytest.mark.parametrize("command", [False, True])
+def test_every_file_is_opened_and_recognised_once(command, tmp_path, monkeypatch):
+    files = [tmp_path / name for name in ("a", "b.gz")]
+    files[0].write_bytes(jsonl(4))
+    files[1].write_bytes(gzip.compress(warc(4)))
+    opens = counted(monkeypatch, pathlib.Path, "open")
+    recognised = counted(monkeypatch, crawl_files, "reader_of")
+    if command:
+        main = ["ingest", str(tmp_path / "store.duckdb"), *map(str, files)]
+        assert CliRunner().invoke(app, main).exit_code == 0
+    else:
+        assert len(take(*files).rows) == 8
+    assert [path for path in opens if path in files] == files
+    assert len(recognised) == len(files)
+
+
+def test_more_files_than_may_be_open(tmp_path, monkeypatch):
+    monkeypatch.setattr(crawl_files, "MAX_OPEN_FILES", 2)
+    files = [tmp_path / str(i) for i in range(5)]
+    for file in files:
+        file.write_bytes(gzip.compress(jsonl(3)))
+    recognised = counted(monkeypatch, crawl_files, "reader_of")
+    assert len(take(*files).rows) == 15
+    assert len(recognised) == 5
+
+
+def test_pipes_written_one_after_the_other(tmp_path):
+    pipes = [tmp_path / "a", tmp_path / "b"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    writer = threading.Thread(
+        target=lambda: [pipe.write_bytes(jsonl(3000)) for pipe in pipes], daemon=True
+    )
+    writer.start()
+    assert len(take(*pipes).rows) == 6000
+    writer.join()
 
 
 def test_progress_ends_at_the_total(tmp_path):
