@@ -18,7 +18,7 @@ from recrawl.auto.neighbourhood import PRIOR as EVIDENCE
 from recrawl.auto.page_history import LONGEST, PageHistory
 from recrawl.auto.prior import rates
 from recrawl.auto.visits import Visits
-from recrawl.neighbours.url_groups import ALONE, names, numbers
+from recrawl.neighbours.url_groups import ALONE, group_names, number_groups
 
 URLS = [
     "https://a.org/",
@@ -31,7 +31,7 @@ URLS = [
 
 
 def test_groups_by_url():
-    group, called = numbers(names(URLS))
+    group, called = number_groups(group_names(URLS))
     everything, host, section, directory, pattern = group
     assert len(set(everything)) == 1
     assert host[:5].tolist() == [host[0]] * 5
@@ -47,7 +47,7 @@ def test_groups_by_url():
 
 def test_a_directory_may_have_an_empty_name_in_its_path():
     urls = [f"https://web.example/2020/https://a.org/{page}" for page in "xy"]
-    *_, directory, _pattern = numbers(names(urls))[0]
+    *_, directory, _pattern = number_groups(group_names(urls))[0]
     assert directory[0] == directory[1] != ALONE
 
 
@@ -128,10 +128,10 @@ def test_a_release_day_stands_out_and_is_forgotten():
 
 
 def test_regrouped_days_keep_what_their_groups_showed():
-    days = GroupDays(*numbers(names(URLS[2:4])))
+    days = GroupDays(*number_groups(group_names(URLS[2:4])))
     two = np.arange(2)
     days.add(two, np.zeros(2), np.ones(2), np.full(2, 0.1), np.ones(2))
-    more = days.regrouped(*numbers(names(URLS)), np.array([2, 3]))
+    more = days.regrouped(*number_groups(group_names(URLS)), np.array([2, 3]))
     before = days.since(two, np.zeros(2), np.ones(2))
     assert np.allclose(more.since(np.array([2, 3]), np.zeros(2), np.ones(2)), before)
     assert more.since(np.array([5]), np.zeros(1), np.ones(1))[1:].tolist() == [[0.0]] * 4
@@ -162,7 +162,7 @@ def test_evidence_of_neighbours_is_that_of_a_plain_version():
 
 
 def test_rates_are_drawn_to_those_of_the_smallest_group():
-    group, called = numbers(names(URLS))
+    group, called = number_groups(group_names(URLS))
     sums = np.zeros((2, len(called)))
     events, days = np.array([0, 0, 3.0, 0, 0, 0]), np.full(6, 10.0)
     for level in group:

@@ -1,4 +1,4 @@
-"""Policies for new links: known answers, and what kin are worth."""
+"""Policies for new links: known answers, and what sibling pages say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from recrawl import registry
 from recrawl.checks import build_pages
 from recrawl.history.intervals import owners, starts
 from recrawl.model import DAY, Intervals
-from recrawl.neighbours import urls as kin
 from recrawl.planner import plan
 
 NAN = float("nan")
@@ -92,17 +91,17 @@ def lists(n, *, shared):
     return past
 
 
-def test_what_kin_showed_is_expected_here_where_that_was_so_before():
+def test_new_links_of_siblings_are_expected_where_that_was_so_before():
     for shared in (True, False):
         past = lists(8, shared=shared)
-        past["https://a.example/0/"] += [(14, 40)]  # its kin has not been visited since
+        past["https://a.example/0/"] += [(14, 40)]  # its sibling has not been visited since
         past["https://a.example/4/"] += [(14, 0)]
-        told, quiet = score("links", past, 15)[[1, 9]]
-        assert (told > 30) == shared
-        assert (told > 1.5 * quiet) == shared
+        informed, quiet = score("links", past, 15)[[1, 9]]
+        assert (informed > 30) == shared
+        assert (informed > 1.5 * quiet) == shared
 
 
-def test_one_of_kin_that_change_together_goes_first():
+def test_one_of_the_siblings_that_change_together_goes_first():
     together = score("links", lists(8, shared=True), 15).reshape(8, 2)
     assert (together.min(axis=1) < together.max(axis=1) / 3).all()
     apart = score("links", lists(8, shared=False), 15).reshape(8, 2)
@@ -118,26 +117,6 @@ def test_pages_of_a_lively_directory_are_expected_to_be_lively():
     past |= {"https://a.example/news/new": [], "https://a.example/old/new": []}
     *_, lively, still = score("links", past, 5)
     assert lively > 1.2 * still
-
-
-def test_groups_are_hosts_then_directories():
-    urls = ["https://h/a/", "https://h/a/b?x/y", "https://h/c", "https://i/a/b", "https://h/"]
-    levels = kin.groups(urls)
-    alike = [[group.tolist().index(number) for number in group] for group in levels]
-    assert alike == [[0, 0, 0, 3, 0], [0, 0, 2, 3, 4], [0, 1, 2, 3, 4]]
-    nearest = kin.nearest(levels)
-    assert nearest[0] == nearest[1]
-    assert nearest[2] == nearest[4]
-    assert len(set(nearest.tolist())) == 3
-
-
-def test_pages_alongside_share_most_of_the_url():
-    urls = ["https://h/a/1", "https://i/", "https://h/a-b/1", "https://h/a/2", "https://h/b/c/d"]
-    found = kin.alongside(urls, 2)
-    near = [[r for r in row if r >= 0] for row in found.row.tolist()]
-    assert near == [[3, 2], [], [3, 0], [0, 2], [2, 3]]
-    assert (found.weight == (found.row >= 0)).all()
-    assert kin.alongside([], 2).row.shape == (0, 2)
 
 
 def test_the_page_with_new_links_comes_before_the_page_with_new_words(store, visits):

@@ -17,7 +17,7 @@ from recrawl.auto.visits import EVENTS, day_at, day_of, new_visits
 from recrawl.errors import BadInput
 from recrawl.model import DAY
 from recrawl.neighbours.nearest import nearest
-from recrawl.neighbours.url_groups import LEVELS, names, numbers
+from recrawl.neighbours.url_groups import LEVELS, group_names, number_groups
 from recrawl.neighbours.vectors import SAMPLE, Vectors
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ class FeatureState:
             getattr(self, name)[:, place] = old[name]
         self.vectors, self.fitted = old["vectors"], old["fitted"]
         new = np.setdiff1d(np.arange(len(pages)), place)
-        self.name[:, new] = names(pages.take(new).urls())
-        self.day = old["day"].regrouped(*numbers(self.name), place)
+        self.name[:, new] = group_names(pages.take(new).urls())
+        self.day = old["day"].regrouped(*number_groups(self.name), place)
         self.day.sum_up(self.own.events, self.own.days)
         if not len(place):
             self.day.today = min(int(self.own.first.min(initial=today)), today)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.neighbours.url_groups import NESTED
+from recrawl.neighbours.url_groups import N_NESTED
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray
@@ -40,7 +40,7 @@ def _rates(group, sums, events, days, page):  # type: ignore[no-untyped-def]
         p = page[i]
         g = group[0, p]
         rate = ALL[0] / ALL[1] if g < 0 else (sums[0, g] + ALL[0]) / (sums[1, g] + ALL[1])
-        for level in range(1, NESTED):
+        for level in range(1, N_NESTED):
             g = group[level, p]
             if g >= 0:
                 rate = (sums[0, g] + GROUP) / (sums[1, g] + GROUP / rate)

@@ -1,4 +1,4 @@
-"""Which pages are likely to change together? Those whose URLs are alike."""
+"""Which pages have similar URLs? Groups by host, path segments and URL pattern."""
 
 from __future__ import annotations
 
@@ -15,63 +15,95 @@ if TYPE_CHECKING:
 
     from recrawl.model import IntArray, KeyArray
 
-#: From the widest to the narrowest; the first four nest.
+#: From the widest to the narrowest; the first N_NESTED contain one another.
 LEVELS = ("all pages", "host", "section", "directory", "pattern")
-NESTED = 4
-ALONE = -1  #: the group of a page that shares its own with nobody
+N_NESTED = 4
+ALONE = -1  #: the group number of a page that is alone in its group
+MAX_SEGMENTS = 6  #: path segments that are compared; few sites sort their pages deeper
 
-_HOST = r"^([^/]*//[^/?#]*).*$"
 _DIRECTORY = r"^([^/]*//[^/?#]*(?:/[^/?#]*)*?/?)[^/?#]*/?(?:[?#].*)?$"
-_SECTION = r"^([^/]*//[^/?#]*(?:/[^/?#]+)?).*$"  # of a directory
-_SHAPE = r"^(?P<host>[^/]*//[^/?#]*)(?P<way>(?:/[^/?#]*)*?)/?(?P<last>[^/?#]*)/?(?:[?#].*)?$"
+_SHAPE = r"^(?P<host>[^/]*//[^/?#]*)(?P<path>(?:/[^/?#]*)*?)/?(?P<last>[^/?#]*)/?(?:[?#].*)?$"
 
 
-def names(urls: Sequence[str]) -> KeyArray:
-    """What the groups of each page are called: a row a level, a column a page, hashes.
+def prefix(urls: pa.StringArray, segments: int) -> pa.StringArray:
+    """The host and the first `segments` path segments of each URL, or all if it has fewer.
 
-    The directory of `/a/b` and of `/a/b/` is `/a/`, its section `/a`.
+    >>> prefix(pa.array(["https://a.org/x/y?q", "https://a.org/"]), 1).to_pylist()
+    ['https://a.org/x', 'https://a.org']
     """
-    said = pa.array(urls, pa.string())
-    directory = _begin(said, _DIRECTORY)
-    found = [_begin(said, _HOST), _begin(directory, _SECTION), directory, pattern(said)]
-    return np.stack([np.zeros(len(said), np.uint64), *map(_hashes, found)])
+    return _first_match(urls, rf"^([^/]*//[^/?#]*(?:/[^/?#]+){{0,{segments}}}).*$")
 
 
 def pattern(urls: pa.StringArray) -> pa.StringArray:
-    """The shape of a URL: host, number of segments, and the last of them without digits.
+    """The shape of a URL: host, number of segments, and the last segment without digits.
 
     >>> pattern(pa.array(["https://a.org/x/7/read2me/", "https://a.org/y/12/readme"])).to_pylist()
     ['https://a.org////readme', 'https://a.org////readme']
     """
-    part = pc.extract_regex(urls, _SHAPE)
-    host, way, last = (pc.struct_field(part, name) for name in ("host", "way", "last"))
-    depth = pc.replace_substring_regex(way, pattern="[^/]+", replacement="")
-    plain = pc.replace_substring_regex(last, pattern="[0-9]+", replacement="")
-    found = pc.binary_join_element_wise(host, depth, plain, "/")
-    return pc.if_else(pc.is_valid(part), found, urls)
+    parts = pc.extract_regex(urls, _SHAPE)
+    host, path, last = (pc.struct_field(parts, name) for name in ("host", "path", "last"))
+    depth = pc.replace_substring_regex(path, pattern="[^/]+", replacement="")
+    without_digits = pc.replace_substring_regex(last, pattern="[0-9]+", replacement="")
+    shape = pc.binary_join_element_wise(host, depth, without_digits, "/")
+    return pc.if_else(pc.is_valid(parts), shape, urls)
 
 
-def numbers(names: KeyArray) -> tuple[IntArray, KeyArray]:
-    """Of each name the number of its group, a row a level; and what each number is called.
+def group_names(urls: Sequence[str]) -> KeyArray:
+    """Hashes of the names of each page's groups: a row for each of LEVELS, a column a page.
 
-    A page that shares a name with no other is alone at that level: -1.
+    The directory of `/a/b` and of `/a/b/` is `/a/`, its section `/a`.
     """
-    found, called, first = [], [], 0
+    texts = pa.array(urls, pa.string())
+    directory = _first_match(texts, _DIRECTORY)
+    names = [prefix(texts, 0), prefix(directory, 1), directory, pattern(texts)]
+    return np.stack([np.zeros(len(texts), np.uint64), *map(_hashes, names)])
+
+
+def number_groups(names: KeyArray) -> tuple[IntArray, KeyArray]:
+    """The group number of each page, a row a level; and the name of each group, as a hash.
+
+    A page that shares a name with no other page has the number ALONE at that level.
+    """
+    numbers, group_names, first = [], [], 0
     for level, name in enumerate(names):
         each, which, size = np.unique(name, return_inverse=True, return_counts=True)
         shared = size > 1
         number = np.where(shared, first + np.cumsum(shared) - 1, ALONE)
-        found.append(number[which].astype(np.int32))
-        called.append(each[shared] ^ np.uint64(level))
+        numbers.append(number[which].astype(np.int32))
+        group_names.append(each[shared] ^ np.uint64(level))
         first += int(shared.sum())
-    return np.stack(found), np.concatenate(called)
+    return np.stack(numbers), np.concatenate(group_names)
 
 
-def _begin(names: pa.Array, begins: str) -> pa.Array:
-    return pc.replace_substring_regex(names, pattern=begins, replacement=r"\1")
+def prefix_groups(urls: Sequence[str]) -> list[IntArray]:
+    """The group number of each page by host, then by one more path segment at each level.
+
+    `/a/` and `/a/b` are both in the group `/a`; at the next level `/a/` is alone.
+    """
+    texts = pa.array(urls, pa.string())
+    levels = []
+    for segments in range(MAX_SEGMENTS + 1):
+        names = prefix(texts, segments).dictionary_encode()
+        levels.append(names.indices.to_numpy().astype(np.int64))
+        if np.bincount(levels[-1]).max(initial=0) <= 1:
+            break
+    return levels
+
+
+def smallest_shared(levels: Sequence[IntArray]) -> IntArray:
+    """The number of the smallest group that each page shares with another page."""
+    group = -1 - np.arange(len(levels[0]))  # alone
+    for level, number in enumerate(levels):
+        shared = np.bincount(number)[number] > 1
+        group = np.where(shared, number * len(levels) + level, group)
+    return np.unique(group, return_inverse=True)[1]
+
+
+def _first_match(texts: pa.Array, regex: str) -> pa.Array:
+    return pc.replace_substring_regex(texts, pattern=regex, replacement=r"\1")
 
 
 def _hashes(names: pa.Array) -> KeyArray:
     coded = names.dictionary_encode()
-    found: KeyArray = keys(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
-    return found
+    hashes: KeyArray = keys(coded.dictionary.to_pylist())[coded.indices.to_numpy()]
+    return hashes

@@ -1,4 +1,4 @@
-"""How many new links are due on each page? A closed form: its own past, and what its kin showed."""
+"""How many new links would a visit to each page show? A closed form without fitted parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.model import DAY
-from recrawl.neighbours.urls import groups, nearest
+from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,51 +16,52 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
     from recrawl.newlinks.visits import LinkVisits
 
-SAME_VISIT = 0.5  #: seconds: two times nearer than this are one
+SAME_VISIT_SECONDS = 0.5  #: two times closer than this are one
 
 
 @dataclass
 class DueLinks:
-    """The new links expected now: those due by the page's own past, and those its kin showed.
+    """The new links expected now: those due by the page's own past, and those its siblings showed.
 
-    How often there are any and how many then are estimated apart, each shrunk towards the pages
-    whose URLs begin alike. Visits to the nearest of these, its kin, also speak of the page: what
-    they showed since our visit it shows with a probability learned from such cases, and where they
-    showed nothing less is due. A page shows no more links than it has. Never 0 but for a page
-    visited just now.
+    How often a visit shows any and how many it then shows are estimated separately. Each is shrunk
+    towards the pages whose URLs begin alike. The siblings of a page are the pages in the smallest
+    such group. New links that they showed since our visit are expected here too, with a probability
+    learned from such cases; where they showed nothing, less is due. A page shows no more links than
+    it has. The result is 0 only for a page visited just now.
     """
 
-    #: pages, their groups and nearest group; kept, because URLs take long to take apart
-    kin_: tuple[KeyArray, list[IntArray], IntArray] | None = field(default=None, init=False)
+    #: page keys, prefix groups and sibling group; kept because parsing URLs is slow
+    groups_: tuple[KeyArray, list[IntArray], IntArray] | None = field(default=None, init=False)
 
     def expected(self, pages: Pages, past: LinkVisits, now: Time) -> FloatArray:
-        """New links that a visit to each page would show now, by what visits have shown."""
+        """New links that a visit to each page would show now, given past visits."""
         if not len(pages):
             return np.zeros(0)
-        levels, near = self._groups(pages)
+        levels, group = self._groups(pages)
         rate, size = _rate(past, levels), _size(past, levels)
-        mates = Kin.of(past, near, rate)
+        siblings = Siblings.of(past, group, rate)
         since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit)
         days = pages.days_since_visit(now)
-        told = mates.share * mates.shown_since(since)
-        quiet = days - np.minimum(mates.days_since_visit(pages.last_visit, now), days)
+        from_siblings = siblings.share * siblings.new_since(since)
+        quiet = days - np.minimum(siblings.days_since_visit(pages.last_visit, now), days)
 
-        def expected(quiet: FloatArray) -> FloatArray:
-            return visible(rate * size * (days - mates.share * quiet) + told, past)
+        def expected(quiet_days: FloatArray) -> FloatArray:
+            own = rate * size * (days - siblings.share * quiet_days)
+            return visible(own + from_siblings, past)
 
         alone = expected(quiet)
-        first = mates.first(alone, pages.key)
-        return np.where(first, alone, expected(days))  # others: as if the first were visited now
+        best = siblings.best(alone, pages.key)
+        return np.where(best, alone, expected(days))  # others: as if the best were visited now
 
     def _groups(self, pages: Pages) -> tuple[list[IntArray], IntArray]:
-        if self.kin_ is None or not np.array_equal(self.kin_[0], pages.key):
-            levels = groups(pages.urls())
-            self.kin_ = (pages.key, levels, nearest(levels))
-        return self.kin_[1:]
+        if self.groups_ is None or not np.array_equal(self.groups_[0], pages.key):
+            levels = prefix_groups(pages.urls())
+            self.groups_ = (pages.key, levels, smallest_shared(levels))
+        return self.groups_[1:]
 
 
 def visible(links: FloatArray, past: LinkVisits) -> FloatArray:
-    """How many of the new links a page can show at once: seldom more than it has room for."""
+    """How many of the new links a page can show at once: it seldom shows more than it has now."""
     room = np.maximum(past.links, 1.0)
     return -room * np.expm1(-links / room)
 
@@ -68,9 +69,9 @@ def visible(links: FloatArray, past: LinkVisits) -> FloatArray:
 def _rate(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
     """Visits with new links a day: a gamma mean.
 
-    The prior is worth one mean time between such visits, at every level: strong where new links are
-    rare, weak where they are daily. A group counts as one page, the mean of the others in it:
-    pages of a group change together, so a thousand of them tell little more.
+    The prior counts as one mean time between such visits, at every level: strong where new links
+    are rare, weak where they are daily. A group counts as one page, the mean of the others in it:
+    pages of a group change together, so a thousand of them say little more than one.
     """
     events, days = past.over_page(past.any), past.over_page(past.days)
     overall = (events.sum() + 0.5) / (days.sum() + 0.5)
@@ -78,7 +79,7 @@ def _rate(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
 
 
 def _size(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
-    """New links of a visit that shows any: a geometric mean, the prior worth one such visit."""
+    """New links of a visit that shows any: a geometric mean. The prior counts as one such visit."""
     logs, events = past.over_page(np.log(np.maximum(past.new, 1.0))), past.over_page(past.any)
     overall = float(logs.sum() / max(events.sum(), 1.0))
     return np.exp(_shrunk(logs, events, 1.0, overall, levels))
@@ -87,7 +88,7 @@ def _size(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
 def _shrunk(
     count: FloatArray, of: FloatArray, weight: float, overall: float, levels: Sequence[IntArray]
 ) -> FloatArray:
-    """The mean count / of by page, shrunk towards its groups' from the smallest to the largest."""
+    """The mean count / of by page, shrunk towards its groups' means, smallest group last."""
     mean = np.full(len(count), overall)
     for group in levels:
         others = np.maximum(np.bincount(group)[group] - 1.0, 1.0)
@@ -98,65 +99,63 @@ def _shrunk(
 
 
 @dataclass(frozen=True)
-class Kin:
-    """What the visits to a page's kin say of it."""
+class Siblings:
+    """What the visits to a page's siblings say about it."""
 
     group: IntArray  #: of each page
-    share: FloatArray  #: by page: part of the new links of its kin that it shows too
-    times: FloatArray  #: of visits with new links, each time once
+    share: FloatArray  #: by page: part of its siblings' new links that it shows too
+    times: FloatArray  #: of visits with new links, each time once, ascending
     key: IntArray  #: of visits with new links, ascending: group, then place in times
-    new: FloatArray  #: of these visits
+    new: FloatArray  #: new links of these visits
 
     @staticmethod
-    def of(past: LinkVisits, group: IntArray, rate: FloatArray) -> Kin:
-        """Learn what new links of kin are worth, from the visits after which they were known.
+    def of(past: LinkVisits, group: IntArray, rate: FloatArray) -> Siblings:
+        """Learn the share from visits before which siblings had shown new links.
 
-        Small groups are nearer kin than large ones, so each doubling of the size has a share of
-        its own: of the visits whose kin showed new links in the same interval, those that showed
-        some as well, beyond what was to be expected.
+        Pages of a small group are more alike than those of a large one, so each doubling of the
+        group size has a share of its own: of the visits whose siblings showed new links in the same
+        interval, those that showed some as well, beyond what their rate predicts.
         """
         event = past.any > 0
         times = np.unique(past.at[event])
         key = _key(group[past.page[event]], past.at[event], times)
         order = np.argsort(key, kind="stable")
-        kin = Kin(group, np.zeros(past.pages), times, key[order], past.new[event][order])
-        begun, there = (
-            kin.before(past.at - past.days * DAY, past.page),
-            kin.before(past.at, past.page),
-        )
-        told = (there - begun - event) > 0
-        kind = np.log2(np.bincount(group)[group]).astype(np.int64)
-        of_visit = kind[past.page[told]]
-        surprise = past.any[told] + np.expm1(-rate[past.page[told]] * past.days[told])
-        most = kind.max() + 1
-        excess = np.maximum(np.bincount(of_visit, surprise, minlength=most), 0.0)
-        share = excess / (np.bincount(of_visit, minlength=most) + 1.0)
-        return Kin(group, share[kind], times, kin.key, kin.new)
+        siblings = Siblings(group, np.zeros(past.pages), times, key[order], past.new[event][order])
+        at_begin = siblings.visits_before(past.at - past.days * DAY, past.page)
+        at_end = siblings.visits_before(past.at, past.page)
+        informed = (at_end - at_begin - event) > 0
+        doublings = np.log2(np.bincount(group)[group]).astype(np.int64)
+        of_visit = doublings[past.page[informed]]
+        expected = -np.expm1(-rate[past.page[informed]] * past.days[informed])
+        n_sizes = doublings.max() + 1
+        excess = np.bincount(of_visit, past.any[informed] - expected, minlength=n_sizes)
+        share = np.maximum(excess, 0.0) / (np.bincount(of_visit, minlength=n_sizes) + 1.0)
+        return Siblings(group, share[doublings], times, siblings.key, siblings.new)
 
-    def before(self, at: FloatArray, page: IntArray) -> IntArray:
-        """How many visits with new links there are up to a time, in groups up to that of a page."""
-        return np.searchsorted(
-            self.key, _key(self.group[page], at + SAME_VISIT, self.times), "right"
-        )
+    def visits_before(self, at: FloatArray, page: IntArray) -> IntArray:
+        """Visits with new links up to a time, in all groups up to that of each page."""
+        key = _key(self.group[page], at + SAME_VISIT_SECONDS, self.times)
+        return np.searchsorted(self.key, key, "right")
 
-    def shown_since(self, at: FloatArray) -> FloatArray:
-        """New links of the last visit to kin that showed any after a time; 0 where none did."""
+    def new_since(self, at: FloatArray) -> FloatArray:
+        """New links of the last visit in the group that showed any after a time; 0 if none did."""
         every = np.arange(len(self.group))
-        begun, there = self.before(at, every), self.before(np.full(len(at), np.inf), every)
-        return np.where(there > begun, np.append(self.new, 0.0)[there - 1], 0.0)
+        begin = self.visits_before(at, every)
+        end = self.visits_before(np.full(len(at), np.inf), every)
+        return np.where(end > begin, np.append(self.new, 0.0)[end - 1], 0.0)
 
     def days_since_visit(self, last: FloatArray, now: Time) -> FloatArray:
-        """Since the last visit to the page or any of its kin; inf where there was none."""
+        """Days since the last visit to the page or any sibling; inf if there was none."""
         latest = np.full(self.group.max() + 1, -np.inf)
         np.maximum.at(latest, self.group, np.nan_to_num(last, nan=-np.inf))
         return np.maximum(now - latest[self.group], 0.0) / DAY
 
-    def first(self, score: FloatArray, key: KeyArray) -> BoolArray:
-        """Which page is the best of its kin?"""
+    def best(self, score: FloatArray, key: KeyArray) -> BoolArray:
+        """Whether each page has the highest score of its group; ties go to the lowest key."""
         order = np.lexsort((key, -score, self.group))
-        best = np.zeros(len(order), np.bool_)
-        best[order[np.diff(self.group[order], prepend=-1) != 0]] = True
-        return best
+        is_best = np.zeros(len(order), np.bool_)
+        is_best[order[np.diff(self.group[order], prepend=-1) != 0]] = True
+        return is_best
 
 
 def _key(group: IntArray, at: FloatArray, times: FloatArray) -> IntArray:

@@ -10,7 +10,7 @@ import numpy as np
 from recrawl.papers.dang.rates import LinkRates, Shown
 from recrawl.model import DAY, Neighbours
 from recrawl.neighbours.nearest import nearest
-from recrawl.neighbours.urls import alongside
+from recrawl.neighbours.url_siblings import url_siblings
 from recrawl.neighbours.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Lbla:
 
     The 19 features are new links a day at the page's last eight visits and their mean, the same of
     the 30 pages whose text is most like its own, and how often those show any. Of a page
-    without text the pages beside it in its directory, or on its host, speak. Taught anew every
+    without text the pages siblings it in its directory, or on its host, speak. Taught anew every
     `every` days, from recorded visits alone.
     """
 
@@ -110,11 +110,11 @@ class Taught:
 
 
 def _near(pages: Pages, vectors: NDArray[np.float32]) -> Neighbours:
-    """The pages of like text; for those without, the pages beside them."""
+    """The pages of like text; for those without, the pages siblings them."""
     by_text = nearest(vectors, NEAR)
     alone: BoolArray = by_text.weight.sum(axis=1) == 0.0
     if not alone.any():
         return by_text
-    beside = alongside(pages.urls(), NEAR)
-    row = np.where(alone[:, None], beside.row, by_text.row)
-    return Neighbours(row, np.where(alone[:, None], beside.weight, by_text.weight))
+    siblings = url_siblings(pages.urls(), NEAR)
+    row = np.where(alone[:, None], siblings.row, by_text.row)
+    return Neighbours(row, np.where(alone[:, None], siblings.weight, by_text.weight))

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from recrawl.errors import BadInput
 from recrawl.neighbours.graph import in_links, pagerank, trustrank
 from recrawl.neighbours.nearest import nearest
+from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
+from recrawl.neighbours.url_siblings import url_siblings
 from recrawl.neighbours.vectors import Vectors
 from recrawl.page.buckets import BUCKETS, document_counts, term_counts
 from recrawl.page.fingerprints import words
@@ -179,3 +181,23 @@ def test_trust_flows_only_from_the_trusted():
     assert trust[0] > trust[1] > trust[2] > 0
     assert trust[3] == trust[4] == 0
     assert np.isclose(trust.sum(), 1.0)
+
+
+def test_groups_are_hosts_then_directories():
+    urls = ["https://h/a/", "https://h/a/b?x/y", "https://h/c", "https://i/a/b", "https://h/"]
+    levels = prefix_groups(urls)
+    alike = [[level.tolist().index(number) for number in level] for level in levels]
+    assert alike == [[0, 0, 0, 3, 0], [0, 0, 2, 3, 4], [0, 1, 2, 3, 4]]
+    group = smallest_shared(levels)
+    assert group[0] == group[1]
+    assert group[2] == group[4]
+    assert len(set(group.tolist())) == 3
+
+
+def test_url_siblings_share_most_of_the_url():
+    urls = ["https://h/a/1", "https://i/", "https://h/a-b/1", "https://h/a/2", "https://h/b/c/d"]
+    found = url_siblings(urls, 2)
+    near = [[r for r in row if r >= 0] for row in found.row.tolist()]
+    assert near == [[3, 2], [], [3, 0], [0, 2], [2, 3]]
+    assert (found.weight == (found.row >= 0)).all()
+    assert url_siblings([], 2).row.shape == (0, 2)
