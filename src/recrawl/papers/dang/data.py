@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from recrawl import units
-from recrawl.page.buckets import richness
 from recrawl.errors import BadInput
-from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
+from recrawl.history.intervals import owners
 from recrawl.lab.replay import cycle_times
 from recrawl.model import DAY
-from recrawl.history.intervals import owners
 from recrawl.neighbours.graph import pagerank
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.vectors import Vectors
+from recrawl.page.buckets import richness
+from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING
 
 from recrawl.papers.dang.feature import around, average, change_rate, lag
 from recrawl.papers.dang.network import external_in_links, internal_in_links, trust
-from recrawl.papers.dang.page_features import content_size, domain_depth, external_links, internal_links, new_external, new_internal, new_links, path_depth, text_quality, text_size
+from recrawl.papers.dang.page_features import (
+    content_size,
+    domain_depth,
+    external_links,
+    internal_links,
+    new_external,
+    new_internal,
+    new_links,
+    path_depth,
+    text_quality,
+    text_size,
+)
 
 if TYPE_CHECKING:
     from recrawl.papers.dang.feature import Feature

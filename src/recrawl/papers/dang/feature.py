@@ -17,8 +17,8 @@ from recrawl.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
     from recrawl.model import FloatArray, Neighbours
+    from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 
 DYNAMIC = {"SP": "DP", "SN": "DN", "DP": "DP", "DN": "DN"}
 NETWORK = {"SP": "SN", "SN": "SN", "DP": "DN", "DN": "DN"}

@@ -11,8 +11,8 @@ from recrawl.papers.dang.feature import Feature
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.papers.dang.crawls import Snapshot
     from recrawl.model import FloatArray
+    from recrawl.papers.dang.crawls import Snapshot
 
 GROUPS = 20
 

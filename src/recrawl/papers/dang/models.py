@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from recrawl.lab.rankings import area, ceiling, precision_at, spearman
 from recrawl.papers.dang import families
 from recrawl.papers.dang.feature import average, lag, table
-from recrawl.papers.dang.meaning import meaning
 from recrawl.papers.dang.learners import bounded, importance, learner, tuned
-from recrawl.lab.rankings import area, ceiling, precision_at, spearman
+from recrawl.papers.dang.meaning import meaning
 from recrawl.papers.dang.scores import of_classes, of_numbers
 
 if TYPE_CHECKING:
-    from recrawl.papers.dang.feature import Feature
-    from recrawl.papers.dang.data import Study
     from recrawl.model import BoolArray, FloatArray, IntArray
+    from recrawl.papers.dang.data import Study
+    from recrawl.papers.dang.feature import Feature
 
 TEST, DEVELOPMENT = 0.25, 0.25  #: shares of the pages
 LEAVES: Final = (2, 5, 10, 25)  #: rows at a leaf that are tried

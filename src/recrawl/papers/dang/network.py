@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recrawl.papers.dang.feature import static
 from recrawl.neighbours.graph import in_links
+from recrawl.papers.dang.feature import static
 
 if TYPE_CHECKING:
-    from recrawl.papers.dang.crawls import Crawl
     from recrawl.model import FloatArray
+    from recrawl.papers.dang.crawls import Crawl
 
 
 @static("SN")

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 from recrawl.papers.dang.feature import counted, static
 
 if TYPE_CHECKING:
-    from recrawl.papers.dang.crawls import Crawl, Interval
     from recrawl.model import FloatArray
+    from recrawl.papers.dang.crawls import Crawl, Interval
 
 
 @static("SP")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recrawl.history.intervals import owners, past, starts
+from recrawl.model import Neighbours
 from recrawl.papers.dang.crawls import Interval, Snapshot
 from recrawl.papers.dang.families import HISTORY, lbla
 from recrawl.papers.dang.feature import table
 from recrawl.papers.dang.learners import has, learner
-from recrawl.model import Neighbours
-from recrawl.history.intervals import owners, past, starts
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Time

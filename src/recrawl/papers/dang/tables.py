@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from recrawl.lab.charts import by_share, inks
-from recrawl.papers.dang.experiment import KINDS
 from recrawl.lab.markdown import markdown
+from recrawl.papers.dang.experiment import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

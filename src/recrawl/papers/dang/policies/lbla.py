@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.papers.dang.rates import LinkRates, Shown
 from recrawl.model import DAY, Neighbours
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_siblings import url_siblings
 from recrawl.neighbours.vectors import Vectors
+from recrawl.papers.dang.rates import LinkRates, Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +40,7 @@ class Lbla:
         self.every = every
         self.seed = seed
 
-    def learn(self, history: History, pages: Pages, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:  # noqa: ARG002
         """Every week or so: who is like whom, and what that is worth."""
         before = self.taught_
         if before and now - before.at < self.every * DAY:
