@@ -14,13 +14,13 @@ from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.model import Budget
-from recrawl.papers.radinsky.correlation import correlated
 from recrawl.papers.radinsky.data import Protocol, prepared
-from recrawl.papers.radinsky.days import snapshots, versions_by_day
-from recrawl.papers.radinsky.dynamics import dynamics
 from recrawl.papers.radinsky.experiment import MAIN, Views
 from recrawl.papers.radinsky.pooled import pooled
-from recrawl.papers.radinsky.warping import warped
+from recrawl.papers.radinsky.relatedness.correlation import correlated
+from recrawl.papers.radinsky.relatedness.warping import warped
+from recrawl.papers.radinsky.series.days import snapshots, versions_by_day
+from recrawl.papers.radinsky.series.word_series import dynamics
 from recrawl.registry import make
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from recrawl.lab.trace import Trace
     from recrawl.model import Neighbours
-    from recrawl.papers.radinsky.snapshots import Snapshots
+    from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 PAGES, DAYS, K = 5_000, 50, 20
 TRACES = Path(__file__).parent.parent.parent / "shared" / "traces"

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from recrawl.detectors.chi_squared import ChiSquared
-from recrawl.papers.radinsky.features import own, page, shared, unigrams
-from recrawl.papers.radinsky.methods import (
+from recrawl.papers.radinsky.algorithms import (
     Setting,
     alone,
     bagged,
@@ -18,9 +17,10 @@ from recrawl.papers.radinsky.methods import (
     view,
     vote,
 )
-from recrawl.papers.radinsky.platt import platt, probability
-from recrawl.papers.radinsky.snapshots import Snapshots, counted
-from recrawl.papers.radinsky.svm import fit, polynomial
+from recrawl.papers.radinsky.features import own, page, shared, unigrams
+from recrawl.papers.radinsky.learners.platt import platt, probability
+from recrawl.papers.radinsky.learners.svm import fit, polynomial
+from recrawl.papers.radinsky.series.snapshots import Snapshots, counted
 
 
 def test_the_solver_is_scikit_learns():

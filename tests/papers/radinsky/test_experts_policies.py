@@ -18,10 +18,11 @@ from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget, Intervals
 from recrawl.papers.radinsky.before import Before
 from recrawl.papers.radinsky.boosting import boosting
-from recrawl.papers.radinsky.diary import Diary
-from recrawl.papers.radinsky.machines import machines
+from recrawl.papers.radinsky.learners.page_svms import machines
+from recrawl.papers.radinsky.live.visit_log import Diary
 from recrawl.papers.radinsky.policies.coin import Coin
-from recrawl.papers.radinsky.policies.experts import Content, Experts
+from recrawl.papers.radinsky.policies.content import Content
+from recrawl.papers.radinsky.policies.experts import Experts
 from recrawl.registry import make
 
 WORLD, SIZE = (

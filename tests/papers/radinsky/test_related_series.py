@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.correlation import correlated, cross_correlation
-from recrawl.papers.radinsky.cosine import alike
-from recrawl.papers.radinsky.dynamics import dynamics
-from recrawl.papers.radinsky.linked import joined
-from recrawl.papers.radinsky.online import OnlineCorrelation
-from recrawl.papers.radinsky.snapshots import Snapshots, counted
-from recrawl.papers.radinsky.warping import dtw, warped
+from recrawl.papers.radinsky.relatedness.correlation import correlated, cross_correlation
+from recrawl.papers.radinsky.relatedness.cosine import alike
+from recrawl.papers.radinsky.relatedness.linked import joined
+from recrawl.papers.radinsky.relatedness.warping import dtw, warped
+from recrawl.papers.radinsky.series.snapshots import Snapshots, counted
+from recrawl.papers.radinsky.series.word_series import dynamics
 
 X, Y = (0, 0, 0, 1, 3, 1, 0, 0), (0, 1, 3, 1, 0, 0, 0, 0)
 values = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=1, max_size=30)
@@ -75,16 +74,10 @@ def plain_correlation(x, y, lag):
 
 @settings(deadline=None)
 @given(values, st.integers(0, 4), st.integers(0, 6))
-def test_correlation_online_and_at_once_are_the_same(pairs, least, more):
+def test_correlation_equals_the_plain_formula(pairs, least, more):
     x, y = np.array(pairs, float).T / 7
-    lags = (least, least + more)
-    online = OnlineCorrelation(1, lags=lags)
-    for a, b in zip(x, y, strict=True):
-        online.update(np.array([a]), np.array([b]))
-    at_once = cross_correlation(x, y, lags)
-    np.testing.assert_allclose(online.correlations()[:, 0], at_once, atol=1e-9)
-    plain = [plain_correlation(x, y, lag) for lag in range(lags[0], lags[1] + 1)]
-    np.testing.assert_allclose(at_once, plain, atol=1e-9)
+    plain = [plain_correlation(x, y, lag) for lag in range(least, least + more + 1)]
+    np.testing.assert_allclose(cross_correlation(x, y, (least, least + more)), plain, atol=1e-9)
 
 
 def random_snapshots(seed=0, pages=30, days=20, words=25, missing=0.1):

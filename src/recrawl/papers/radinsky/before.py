@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.model import DAY
 from recrawl.history.intervals import owners, past
+from recrawl.model import DAY
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, Pages

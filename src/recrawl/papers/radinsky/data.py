@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import BadInput
+from recrawl.papers.radinsky.algorithms import Setting
 from recrawl.papers.radinsky.features import Page, page
-from recrawl.papers.radinsky.methods import Setting
-from recrawl.papers.radinsky.days import changes, days_of, snapshots, versions_by_day
-from recrawl.papers.radinsky.correlation import correlated
-from recrawl.papers.radinsky.cosine import alike
-from recrawl.papers.radinsky.dynamics import dynamics
-from recrawl.papers.radinsky.linked import joined
-from recrawl.papers.radinsky.snapshots import MOST_WORDS, Snapshots
-from recrawl.papers.radinsky.warping import warped
+from recrawl.papers.radinsky.relatedness.correlation import correlated
+from recrawl.papers.radinsky.relatedness.cosine import alike
+from recrawl.papers.radinsky.relatedness.linked import joined
+from recrawl.papers.radinsky.relatedness.warping import warped
+from recrawl.papers.radinsky.series.days import changes, days_of, snapshots, versions_by_day
+from recrawl.papers.radinsky.series.snapshots import MOST_WORDS, Snapshots
+from recrawl.papers.radinsky.series.word_series import dynamics
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace

@@ -14,11 +14,21 @@ import numpy as np
 import xxhash
 from scipy.sparse import csr_matrix
 
-from recrawl.papers.radinsky.methods import Setting, View, alone, bagged, boosted, frequency, union, view, vote
-from recrawl.papers.radinsky.pooled import pooled
-from recrawl.papers.radinsky.data import COUNTS, SIZES, Material, Protocol, prepared
 from recrawl.model import Neighbours
-from recrawl.papers.radinsky.snapshots import Snapshots
+from recrawl.papers.radinsky.algorithms import (
+    Setting,
+    View,
+    alone,
+    bagged,
+    boosted,
+    frequency,
+    union,
+    view,
+    vote,
+)
+from recrawl.papers.radinsky.data import COUNTS, SIZES, Material, Protocol, prepared
+from recrawl.papers.radinsky.pooled import pooled
+from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

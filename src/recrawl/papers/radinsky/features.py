@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray
-    from recrawl.papers.radinsky.snapshots import Snapshots
+    from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Writes docs/papers/radinsky.md: do related pages tell when a page will change?
 
-`python -m recrawl.papers.radinsky.page` in a checkout. What is done is kept in the folder `radinsky`; run again, it goes
-on.
+Run `python -m recrawl.papers.radinsky.page` in a checkout. The folder `radinsky` keeps finished
+work; a second run continues from there.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from recrawl.lab.statistics import fold_test
 from recrawl.lab.traces import open_trace
 from recrawl.lab.worlds import write
+from recrawl.papers.radinsky.algorithms import frequency
 from recrawl.papers.radinsky.crawl import crawled
 from recrawl.papers.radinsky.data import Protocol, passing, prepared
-from recrawl.papers.radinsky.days import days_of, versions_by_day
 from recrawl.papers.radinsky.experiment import MAIN, Views, radinsky
-from recrawl.papers.radinsky.methods import frequency
+from recrawl.papers.radinsky.series.days import days_of, versions_by_day
 from recrawl.papers.radinsky.tables import drawn, judged, tables
 from recrawl.registry import make
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.papers.radinsky.features import own, shared
+from recrawl.papers.radinsky.algorithms import Setting, frequency
 from recrawl.papers.radinsky.boosting import boosting
-from recrawl.papers.radinsky.methods import Setting, frequency
+from recrawl.papers.radinsky.features import own, shared
 
 if TYPE_CHECKING:
-    from recrawl.papers.radinsky.features import Page
     from recrawl.model import FloatArray, Neighbours
+    from recrawl.papers.radinsky.features import Page
 
 EVERY = 10  #: days after which it is taught anew
 

@@ -10,16 +10,16 @@ from scipy.stats import rankdata
 
 from recrawl import units
 from recrawl.lab.charts import curves, smoothed
-from recrawl.papers.radinsky.experiment import MAIN
-from recrawl.papers.radinsky.data import COUNTS, SIZES
 from recrawl.lab.statistics import fold_test, holm
+from recrawl.papers.radinsky.data import COUNTS, SIZES
+from recrawl.papers.radinsky.experiment import MAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from recrawl.papers.radinsky.experiment import Found
-    from recrawl.papers.radinsky.crawl import Fresh
     from recrawl.model import BoolArray, FloatArray
+    from recrawl.papers.radinsky.crawl import Fresh
+    from recrawl.papers.radinsky.experiment import Found
 
 #: By table: the method as the paper calls it, its name here, and the paper's accuracy.
 TABLES: Final = {

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from recrawl.random import uniform
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky import forecasts as related
+from recrawl.papers.radinsky.live.forecasters import ContentForecaster
+from recrawl.random import uniform
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
@@ -44,12 +44,12 @@ class Coin:
         rounds: FloatArray = np.floor(np.log(thrown) / np.log1p(-p))
         return -rounds - uniform(pages.key, self.seed + 1, now)
 
-    def learn(self, history: History, pages: Pages, now: Time) -> None:
+    def learn(self, history: History, pages: Pages, now: Time) -> None:  # noqa: ARG002
         if self.by not in KNOWN:
             raise BadInput(f"by must be one of {', '.join(KNOWN)}. Got {self.by!r}.")
         if self.by == "frequency":
             return
         if self.forecaster_ is None:
-            kind = related.Content if self.by == "content" else related.Experts
+            kind = ContentForecaster if self.by == "content" else ExpertsForecaster
             self.forecaster_ = kind(learner=self.learner)
         self.forecaster_.fit(pages, now)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.papers.radinsky.platt import platt, probability
-from recrawl.papers.radinsky.svm import fit, polynomial
+from recrawl.papers.radinsky.learners.platt import platt, probability
+from recrawl.papers.radinsky.learners.svm import fit, polynomial
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, KeyArray

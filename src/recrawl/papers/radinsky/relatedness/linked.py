@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from recrawl.model import Neighbours
-from recrawl.papers.radinsky.cosine import top
+from recrawl.papers.radinsky.relatedness.cosine import top
 
 if TYPE_CHECKING:
     from recrawl.model import IntArray

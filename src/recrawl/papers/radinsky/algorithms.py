@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.papers.radinsky.features import own, shared, unigrams
-from recrawl.papers.radinsky.svm import polynomial, sliding, taught
+from recrawl.papers.radinsky.learners.svm import polynomial, sliding, taught
 
 if TYPE_CHECKING:
-    from recrawl.papers.radinsky.features import Page
     from recrawl.model import BoolArray, FloatArray, IntArray
+    from recrawl.papers.radinsky.features import Page
 
 MODELS = 10  #: of a bag or a boosted ensemble; the paper gives no number
 COSTS = (0.1, 1.0, 10.0)  #: what a machine's may be

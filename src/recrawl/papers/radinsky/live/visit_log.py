@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from recrawl.model import DAY
-from recrawl.papers.radinsky.snapshots import Snapshots, counted, shares, vocabulary
+from recrawl.papers.radinsky.series.snapshots import Snapshots, counted, shares, vocabulary
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time

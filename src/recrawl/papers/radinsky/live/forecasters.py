@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.errors import BadInput
-from recrawl.papers.radinsky.before import Before
-from recrawl.papers.radinsky.diary import Diary, due
-from recrawl.papers.radinsky.machines import machines
 from recrawl.auto import trees as boosted
-from recrawl.rates.forecast import from_rate
+from recrawl.errors import BadInput
 from recrawl.model import DAY, Forecast, Neighbours
+from recrawl.papers.radinsky.before import Before
+from recrawl.papers.radinsky.learners.page_svms import machines
+from recrawl.papers.radinsky.live.visit_log import Diary, due
+from recrawl.papers.radinsky.relatedness.correlation import correlated
+from recrawl.papers.radinsky.relatedness.cosine import alike
+from recrawl.papers.radinsky.series.word_series import dynamics
+from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
-from recrawl.papers.radinsky.correlation import correlated
-from recrawl.papers.radinsky.cosine import alike
-from recrawl.papers.radinsky.dynamics import dynamics
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
-    from recrawl.protocols import History
 
 ENOUGH = 100  #: examples to begin with
 MOST = 200_000  #: that are kept, the newest
@@ -37,7 +36,7 @@ LEARNERS = ("boosting", "svm")
 
 
 @dataclass(kw_only=True)
-class Content:
+class ContentForecaster:
     """From the page itself: its past, and how its words moved (2D).
 
     Taught anew every `teach_days`; until there are examples enough it goes by the smoothed rate.
@@ -158,7 +157,7 @@ def _known(rows: FloatArray) -> NDArray[np.float32]:
 
 
 @dataclass(kw_only=True)
-class Experts(Content):
+class ExpertsForecaster(ContentForecaster):
     """From the page and the k pages whose words move along with its own (3D).
 
     Where none do, those that say most alike. Looked for anew every `look_days`.

@@ -12,7 +12,7 @@ from recrawl.model import Neighbours
 
 if TYPE_CHECKING:
     from recrawl.model import IntArray
-    from recrawl.papers.radinsky.snapshots import Snapshots
+    from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 BATCH = 500  #: pages that are compared with all at a time
 

@@ -13,11 +13,11 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.dynamics import best, trimmed
+from recrawl.papers.radinsky.series.word_series import best, trimmed
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Neighbours
-    from recrawl.papers.radinsky.dynamics import Dynamics
+    from recrawl.papers.radinsky.series.word_series import Dynamics
 
 LAGS = (0, 7)  #: days that a page may be ahead: (1, 7) asks for those that lead
 CANDIDATES = 400  #: pages that are looked at for each: those that share most moving words with it

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from recrawl.page.buckets import BUCKETS, document_counts, term_counts
 from recrawl.errors import BadInput
+from recrawl.page.buckets import BUCKETS, document_counts, term_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,12 +14,12 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.correlation import place
-from recrawl.papers.radinsky.dynamics import best, trimmed
+from recrawl.papers.radinsky.relatedness.correlation import place
+from recrawl.papers.radinsky.series.word_series import best, trimmed
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Neighbours
-    from recrawl.papers.radinsky.dynamics import Dynamics
+    from recrawl.papers.radinsky.series.word_series import Dynamics
 
 BAND = 5  #: days that may lie between two that are matched
 FRAME = 5  #: days of a frame, whose mean stands for them in a first comparison

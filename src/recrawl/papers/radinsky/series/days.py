@@ -11,7 +11,7 @@ from recrawl import registry
 from recrawl.errors import BadInput
 from recrawl.history.arrow import values
 from recrawl.model import DAY
-from recrawl.papers.radinsky.snapshots import MOST_WORDS, Snapshots, counted, vocabulary
+from recrawl.papers.radinsky.series.snapshots import MOST_WORDS, Snapshots, counted, vocabulary
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.model import BoolArray, FloatArray, IntArray
-    from recrawl.papers.radinsky.snapshots import Snapshots
+    from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 
 @dataclass(frozen=True)
