@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.live.forecasters import ContentForecaster
+from recrawl.papers.radinsky.live.forecasters import ContentForecaster, ExpertsForecaster
 from recrawl.random import uniform
 
 if TYPE_CHECKING:
