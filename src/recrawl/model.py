@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -49,6 +50,16 @@ VISITS = pa.schema(
 )
 
 
+def starts(counts: IntArray) -> IntArray:
+    """Where the rows of each page start, given how many it has; at the end, where the last stop."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def owners(start: IntArray) -> IntArray:
+    """The page that owns each row: the inverse of `starts`."""
+    return np.repeat(np.arange(len(start) - 1), np.diff(start))
+
+
 @dataclass(frozen=True)
 class Intervals:
     """The past of each page as intervals between compared visits, oldest first.
@@ -65,9 +76,34 @@ class Intervals:
     new_external: FloatArray  #: and those to other hosts; NaN where links were not compared
     links: FloatArray  #: all links of that visit; NaN where they were not looked for
 
+    @cached_property
+    def page(self) -> IntArray:
+        """The row of the page that owns each interval."""
+        return owners(self.start)
+
+    @property
+    def place(self) -> IntArray:
+        """The position of each interval among those of its page, from 0."""
+        return np.arange(len(self.days)) - self.start[self.page]
+
+    @property
+    def new_links(self) -> FloatArray:
+        """Internal and external together; NaN where links were not compared."""
+        return self.new_internal + self.new_external
+
     def columns(self) -> dict[str, Column]:
         """What is known of each interval, by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
+
+    def where(self, keep: BoolArray) -> Intervals:
+        """Some of the intervals; the pages stay the same."""
+        counts = np.bincount(self.page[keep], minlength=len(self.start) - 1)
+        columns = {name: column[keep] for name, column in self.columns().items()}
+        return Intervals(start=starts(counts), **columns)
+
+    def sums(self, column: Column) -> FloatArray:
+        """The sum of a column over the intervals of each page."""
+        return np.bincount(self.page, column, minlength=len(self.start) - 1).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from recrawl.auto.neighbourhood import FADES, Neighbourhood
 from recrawl.auto.neighbourhood import PRIOR as EVIDENCE
 from recrawl.auto.page_history import LONGEST, PageHistory
 from recrawl.auto.prior import rates
-from recrawl.auto.visits import Visits
+from recrawl.history.intervals import Visits
 from recrawl.neighbours.url_groups import ALONE, group_names, number_groups
 
 URLS = [

@@ -9,8 +9,7 @@ import pytest
 
 from recrawl import registry
 from recrawl.checks import build_pages
-from recrawl.history.intervals import owners, starts
-from recrawl.model import DAY, Intervals
+from recrawl.model import DAY, Intervals, starts
 from recrawl.planner import plan
 
 NAN = float("nan")
@@ -143,4 +142,4 @@ def test_scores_do_not_depend_on_earlier_questions():
     policy.score(pages(PAST), 5 * DAY)
     other = pages(lists(8, shared=True))
     assert (policy.score(other, 15 * DAY) == score("links", lists(8, shared=True), 15)).all()
-    assert owners(other.intervals().start).max() == 15
+    assert other.intervals().page.max() == 15

@@ -9,22 +9,24 @@ import numpy as np
 
 from recrawl.auto import copy
 from recrawl.auto import page_history as own
-from recrawl.auto.group_days import GroupDays
+from recrawl.auto.group_days import GroupDays, day_of
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
 from recrawl.auto.prior import rates
-from recrawl.auto.visits import EVENTS, day_at, day_of, new_visits
 from recrawl.errors import BadInput
+from recrawl.history.intervals import EVENTS, visits_since
 from recrawl.model import DAY
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_groups import LEVELS, group_names, number_groups
 from recrawl.neighbours.vectors import SAMPLE, Vectors
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from recrawl.auto.visits import Visits
+    from recrawl.history.intervals import Visits
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages, Time
 
 NEAR = 10  #: neighbours of a page
@@ -53,7 +55,7 @@ class Examples:
 
 
 class FeatureState:
-    """The pages of a history, for one kind of event; see `visits.EVENTS`."""
+    """The pages of a history, for one kind of event; see `intervals.EVENTS`."""
 
     def __init__(self, event: str = "change") -> None:
         if event not in EVENTS:
@@ -83,20 +85,20 @@ class FeatureState:
 
     def learn(self, pages: Pages, now: Time) -> list[Examples] | None:
         """Take up what is new, day by day. None: visits came late, and all has to begin anew."""
-        today = day_at(now)
+        today = int(day_of(now))
         if len(self.key) and today < self.day.today:  # what was learned is of a later day
             return None
         grown = not np.array_equal(self.key, pages.key)
         if grown and not self._grow(pages, today):
             return None
         self._begin_watch(pages)
-        new = new_visits(pages, self.own.folded, self.event)
+        new = visits_since(pages, self.own.folded, self.event)
         if self._is_late(pages, new):
             return None
         self.own.folded, self.recent = pages.n_compared.astype(np.int64), pages.recent.copy()
         told = []
-        for visits in new.by_day():
-            self.day.turn(int(day_of(visits.end[-1:])[0]))
+        for day, visits in _by_day(new):
+            self.day.turn(day)
             told.append(self._fold(visits))
         turned = self.day.turn(today)
         self._look(pages, now / DAY, np.unique(new.page), whole=grown or turned)
@@ -118,9 +120,9 @@ class FeatureState:
     def _is_late(self, pages: Pages, new: Visits) -> bool:
         """Whether visits were recorded that lie before those already known, or others than they."""
         known = self.own.folded[new.page] > 0
-        before = new.end <= self.own.last[new.page]
+        before = new.at / DAY <= self.own.last[new.page]
         # of other pages too, but for those of a day: crawlers report when they are done
-        before = (known & before) | (day_of(new.end) < self.day.today - 1)
+        before = (known & before) | (day_of(new.at) < self.day.today - 1)
         return bool(before.any()) or self._is_other(pages)
 
     def _grow(self, pages: Pages, today: int) -> bool:
@@ -157,16 +159,17 @@ class FeatureState:
 
     def _fold(self, new: Visits) -> Examples:
         """Visits of one day."""
-        page, begin = new.page, new.end - new.days
-        columns, rate = self._columns(page, begin, new.end), self.rate[page]
-        before = new.end < self.read[page] - LATELY
+        page, end = new.page, new.at / DAY
+        begin = end - new.days
+        columns, rate = self._columns(page, begin, end), self.rate[page]
+        before = end < self.read[page] - LATELY
         if before.any():  # our copy is not what it was then, and grew with every change since
             columns[SAID, before] = self.about[: -len(copy.OF_URL)].mean(axis=1)[:, None]
         due = np.maximum(rate * new.days, 1e-9)
         # a hit when many changes were due stands for as many; Poisson, given that it is not 0
         events = np.where(new.hit, due / -np.expm1(-due), 0.0)
-        self.day.add(page, begin, new.end, rate, events)
-        self.own.add(page, new.end, new.days, new.size, events)
+        self.day.add(page, begin, end, rate, events)
+        self.own.add(page, end, new.days, new.size, events)
         self.rate[page], self.mean[page] = self._rates(page)
         return Examples(new, columns, np.log(due))
 
@@ -251,6 +254,14 @@ class FeatureState:
         exact = known if len(moved) * known <= PAIRS else 0
         self.like.set(moved, nearest(self.vector, NEAR, rows=moved, exact=exact))
         self.like.offer(moved)
+
+
+def _by_day(visits: Visits) -> Iterator[tuple[int, Visits]]:
+    """The days, oldest first, and the visits of each; `visits` are oldest first."""
+    day = day_of(visits.at)
+    first = np.flatnonzero(np.diff(day, prepend=day[:1] - 1))
+    for begin, end in zip(first, [*first[1:], len(visits)], strict=False):
+        yield int(day[begin]), visits.take(slice(begin, end))
 
 
 def _since(pages: Pages) -> FloatArray:

@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from recrawl.model import DAY
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.model import FloatArray, IntArray, KeyArray
+    from recrawl.model import FloatArray, IntArray, KeyArray, Time
 
 KEPT = 64  #: days; before them a multiplier is 1
 PRIOR = 0.3  #: changes that a multiplier of 1 counts for
+LATE_DAYS = 0.01  #: a visit up to this long after midnight belongs to the day before
+
+
+def day_of(at: Time | FloatArray) -> IntArray:
+    """The number of the day that a visit at a time (seconds) belongs to."""
+    return np.floor(at / DAY - LATE_DAYS).astype(np.int64)
 
 
 class GroupDays:

@@ -9,9 +9,9 @@ import numpy as np
 
 from recrawl.auto import kept
 from recrawl.auto.features import NAMES, START, FeatureState
+from recrawl.auto.group_days import day_of
 from recrawl.auto.learner import Learner
 from recrawl.auto.prior import PAGE, mean_rate
-from recrawl.auto.visits import day_at
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Pages, Time
@@ -36,7 +36,7 @@ class Online:
         """Take up what was recorded since the last time."""
         folder = history.models()
         if folder is not None and not len(self.watch.key):
-            kept.load(self, folder, self.watch.event, day_at(now))
+            kept.load(self, folder, self.watch.event, int(day_of(now)))
         day = self.watch.day.today
         told = self.watch.learn(pages, now)
         if told is None:  # visits came late: begin anew, but for the models

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from recrawl.history.intervals import owners, starts, total
-from recrawl.model import DAY, Intervals, Outlinks, Pages
+from recrawl.model import DAY, Intervals, Outlinks, Pages, owners, starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +99,7 @@ def build_pages(past: Intervals, first_visit: FloatArray, *, until: Time = np.in
 
 
 def _seen(past: Intervals, first_visit: FloatArray, until: Time) -> dict[str, Column]:
-    size, row, seen = len(first_visit), owners(past.start), past.at <= until
+    size, row, seen = len(first_visit), past.page, past.at <= until
     changed = seen & past.changed
     n = np.bincount(row[seen], minlength=size)
     last_visit, last_change = first_visit.copy(), np.full(size, np.nan)
@@ -113,7 +112,7 @@ def _seen(past: Intervals, first_visit: FloatArray, until: Time) -> dict[str, Co
         "n_visits": n + ~np.isnan(first_visit),
         "n_compared": n,
         "n_changes": np.bincount(row[changed], minlength=size),
-        "exposure": total(past.start, np.where(seen, past.days, 0.0)),
+        "exposure": past.sums(np.where(seen, past.days, 0.0)),
         "recent": _recent(past.start[row] + n[row] - 1 - np.arange(len(row)), row, changed, size),
     }
 
@@ -168,7 +167,8 @@ def _draw(
     place = np.arange(len(row)) - start[row]
     later = place >= compared[row]
     days = np.where(later, 0.0, rng.exponential(size=len(row)))
-    days = np.where(later, 1.0, days * exposure[row] / np.maximum(total(start, days), 1e-300)[row])
+    drawn = np.bincount(row, days, minlength=len(compared))
+    days = np.where(later, 1.0, days * exposure[row] / np.maximum(drawn, 1e-300)[row])
     since = np.cumsum(days) - np.concatenate([[0.0], np.cumsum(days)])[start[row]]
     after = NOW + (place - compared[row] + 1) * DAY
     at = np.where(later, after, np.minimum(first_visit[row] + since * DAY, NOW))
@@ -189,8 +189,7 @@ def _links(rng: np.random.Generator, changed: BoolArray) -> FloatArray:
 def _with_future(past: Intervals, future: int | None) -> Intervals:
     later = past.at > NOW
     if future is None:
-        counts = total(past.start, np.where(later, 0.0, 1.0)).astype(np.int64)
-        return replace(_pick(past, np.flatnonzero(~later)), start=starts(counts))
+        return past.where(~later)
     other = np.random.default_rng(future).random(len(later)) < 0.5
     seen = {name: np.where(later & other, np.nan, c) for name, c in past.columns().items()}
     seen |= {"days": past.days, "at": past.at, "changed": np.where(later, other, past.changed)}

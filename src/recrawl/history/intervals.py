@@ -1,65 +1,76 @@
-"""What did each compared visit show? The intervals behind the columns, and no later ones."""
+"""What did each past visit show? The one view of compared visits, and of no later ones."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
-from recrawl.model import Intervals
+from recrawl.model import starts
 
 if TYPE_CHECKING:
-    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages
+    from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, KeyArray, Pages
 
-KEPT = 64  #: outcomes the column `recent` holds
-
-
-def starts(counts: IntArray) -> IntArray:
-    """Where the intervals of each page start, and at the end where the last ones stop."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts, dtype=np.int64)])
+#: What counts as a hit: a change, new links, or links that no page had held.
+EVENTS = ("change", "links", "never-seen-links")
+RECENT_BITS = 64  #: outcomes that the column `recent` holds
 
 
-def owners(start: IntArray) -> IntArray:
-    """The row of the pages that owns each interval."""
-    return np.repeat(np.arange(len(start) - 1), np.diff(start))
+@dataclass(frozen=True)
+class Visits:
+    """Some past visits in any order, and what each showed of one kind of event."""
 
+    page: IntArray  #: row of the page
+    at: FloatArray  #: seconds
+    days: FloatArray  #: since the copy before
+    size: FloatArray  #: 1 for a change, or the number of new links; 0 for none
 
-@njit(cache=True)
-def total(start: IntArray, values: FloatArray) -> FloatArray:
-    """Sum of the values of each page."""
-    sums = np.zeros(len(start) - 1)
-    for page in range(len(sums)):
-        for i in range(start[page], start[page + 1]):
-            sums[page] += values[i]
-    return sums
+    @property
+    def hit(self) -> BoolArray:
+        return self.size > 0
+
+    def __len__(self) -> int:
+        return len(self.page)
+
+    def take(self, rows: IntArray | slice) -> Visits:
+        return Visits(self.page[rows], self.at[rows], self.days[rows], self.size[rows])
 
 
 def past(pages: Pages, *, never_seen: bool = False) -> Intervals:
-    """The intervals that the columns speak of; a visit recorded after them is left out."""
-    found = pages.intervals(never_seen=never_seen)
-    if np.array_equal(np.diff(found.start), pages.n_compared):
-        return found
-    row = owners(found.start)
-    keep = np.arange(len(row)) - found.start[row] < pages.n_compared[row]
-    counts = np.bincount(row[keep], minlength=len(pages))
-    columns = {name: column[keep] for name, column in found.columns().items()}
-    return Intervals(start=starts(counts), **columns)
+    """The intervals that the columns of `pages` count; a visit recorded after them is left out."""
+    intervals = pages.intervals(never_seen=never_seen)
+    if np.array_equal(np.diff(intervals.start), pages.n_compared):
+        return intervals
+    return intervals.where(intervals.place < pages.n_compared[intervals.page])
+
+
+def visits_since(pages: Pages, n_known: IntArray, event: str) -> Visits:
+    """The visits beyond the first `n_known` of each page, oldest first.
+
+    Those that do not say whether the event happened are left out.
+    """
+    rows = np.flatnonzero(pages.n_compared != n_known)
+    intervals = past(pages.take(rows), never_seen=event == "never-seen-links")
+    new = intervals.where(intervals.place >= n_known[rows][intervals.page])
+    size = new.changed.astype(np.float64) if event == "change" else new.new_links
+    order = np.argsort(new.at, kind="stable")
+    return Visits(rows[new.page], new.at, new.days, size).take(order[np.isfinite(size[order])])
 
 
 def outcomes(pages: Pages) -> tuple[IntArray, BoolArray]:
-    """Changed or not at each compared visit, oldest first, and where each page starts.
+    """Where the compared visits of each page start, and whether each showed a change, oldest first.
 
     Read from `recent`, which is complete for all but pages of more than 64 compared visits.
     """
     start = starts(pages.n_compared)
     changed = np.zeros(start[-1], dtype=np.bool_)
     _unpack(pages.recent, start, changed)
-    long = np.flatnonzero(pages.n_compared > KEPT)
+    long = np.flatnonzero(pages.n_compared > RECENT_BITS)
     if long.size:
-        older = past(pages.take(long))
-        shift = np.repeat(start[long] - older.start[:-1], np.diff(older.start))
-        changed[np.arange(len(shift)) + shift] = older.changed
+        whole = past(pages.take(long))
+        changed[start[long][whole.page] + whole.place] = whole.changed
     return start, changed
 
 
@@ -67,5 +78,5 @@ def outcomes(pages: Pages) -> tuple[IntArray, BoolArray]:
 def _unpack(recent: KeyArray, start: IntArray, changed: BoolArray) -> None:
     for page in range(len(recent)):
         newest = start[page + 1] - 1
-        for back in range(min(start[page + 1] - start[page], KEPT)):
+        for back in range(min(start[page + 1] - start[page], RECENT_BITS)):
             changed[newest - back] = (recent[page] >> np.uint64(back)) & np.uint64(1)

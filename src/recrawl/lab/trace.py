@@ -16,8 +16,8 @@ from numba import njit
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.history.intervals import starts
 from recrawl.lab.links import Links, LinksBuilder
+from recrawl.model import starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

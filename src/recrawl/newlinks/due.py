@@ -13,9 +13,9 @@ from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
-    from recrawl.newlinks.visits import LinkVisits
+    from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, KeyArray, Pages, Time
 
+MANY_LINKS = 1e12  #: more than any page has
 SAME_VISIT_SECONDS = 0.5  #: two times closer than this are one
 
 
@@ -33,11 +33,13 @@ class DueLinks:
     #: page keys, prefix groups and sibling group; kept because parsing URLs is slow
     groups_: tuple[KeyArray, list[IntArray], IntArray] | None = field(default=None, init=False)
 
-    def expected(self, pages: Pages, past: LinkVisits, now: Time) -> FloatArray:
+    def expected(self, pages: Pages, past: Intervals, now: Time) -> FloatArray:
         """New links that a visit to each page would show now, given past visits."""
         if not len(pages):
             return np.zeros(0)
         levels, group = self._groups(pages)
+        has = n_links(past)
+        past = past.where(np.isfinite(past.new_links))
         rate, size = _rate(past, levels), _size(past, levels)
         siblings = Siblings.of(past, group, rate)
         since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit)
@@ -47,7 +49,7 @@ class DueLinks:
 
         def expected(quiet_days: FloatArray) -> FloatArray:
             own = rate * size * (days - siblings.share * quiet_days)
-            return visible(own + from_siblings, past)
+            return visible(own + from_siblings, has)
 
         alone = expected(quiet)
         best = siblings.best(alone, pages.key)
@@ -60,27 +62,36 @@ class DueLinks:
         return self.groups_[1:]
 
 
-def visible(links: FloatArray, past: LinkVisits) -> FloatArray:
+def n_links(past: Intervals) -> FloatArray:
+    """How many links each page had at the last visit that counted them; many where unknown."""
+    links = np.full(len(past.start) - 1, MANY_LINKS)
+    counted = np.isfinite(past.links)
+    links[past.page[counted]] = past.links[counted]  # oldest first, so the newest stays
+    return links
+
+
+def visible(links: FloatArray, n_links: FloatArray) -> FloatArray:
     """How many of the new links a page can show at once: it seldom shows more than it has now."""
-    room = np.maximum(past.links, 1.0)
+    room = np.maximum(n_links, 1.0)
     return -room * np.expm1(-links / room)
 
 
-def _rate(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
+def _rate(past: Intervals, levels: Sequence[IntArray]) -> FloatArray:
     """Visits with new links a day: a gamma mean.
 
     The prior counts as one mean time between such visits, at every level: strong where new links
     are rare, weak where they are daily. A group counts as one page, the mean of the others in it:
     pages of a group change together, so a thousand of them say little more than one.
     """
-    events, days = past.over_page(past.any), past.over_page(past.days)
+    events, days = past.sums(past.new_links > 0), past.sums(past.days)
     overall = (events.sum() + 0.5) / (days.sum() + 0.5)
     return _shrunk(events, days, 1.0 / overall, overall, levels)
 
 
-def _size(past: LinkVisits, levels: Sequence[IntArray]) -> FloatArray:
+def _size(past: Intervals, levels: Sequence[IntArray]) -> FloatArray:
     """New links of a visit that shows any: a geometric mean. The prior counts as one such visit."""
-    logs, events = past.over_page(np.log(np.maximum(past.new, 1.0))), past.over_page(past.any)
+    logs = past.sums(np.log(np.maximum(past.new_links, 1.0)))
+    events = past.sums(past.new_links > 0)
     overall = float(logs.sum() / max(events.sum(), 1.0))
     return np.exp(_shrunk(logs, events, 1.0, overall, levels))
 
@@ -109,18 +120,20 @@ class Siblings:
     new: FloatArray  #: new links of these visits
 
     @staticmethod
-    def of(past: LinkVisits, group: IntArray, rate: FloatArray) -> Siblings:
+    def of(past: Intervals, group: IntArray, rate: FloatArray) -> Siblings:
         """Learn the share from visits before which siblings had shown new links.
 
         Pages of a small group are more alike than those of a large one, so each doubling of the
         group size has a share of its own: of the visits whose siblings showed new links in the same
         interval, those that showed some as well, beyond what their rate predicts.
         """
-        event = past.any > 0
+        event = past.new_links > 0
         times = np.unique(past.at[event])
         key = _key(group[past.page[event]], past.at[event], times)
         order = np.argsort(key, kind="stable")
-        siblings = Siblings(group, np.zeros(past.pages), times, key[order], past.new[event][order])
+        siblings = Siblings(
+            group, np.zeros(len(group)), times, key[order], past.new_links[event][order]
+        )
         at_begin = siblings.visits_before(past.at - past.days * DAY, past.page)
         at_end = siblings.visits_before(past.at, past.page)
         informed = (at_end - at_begin - event) > 0
@@ -128,7 +141,7 @@ class Siblings:
         of_visit = doublings[past.page[informed]]
         expected = -np.expm1(-rate[past.page[informed]] * past.days[informed])
         n_sizes = doublings.max() + 1
-        excess = np.bincount(of_visit, past.any[informed] - expected, minlength=n_sizes)
+        excess = np.bincount(of_visit, event[informed] - expected, minlength=n_sizes)
         share = np.maximum(excess, 0.0) / (np.bincount(of_visit, minlength=n_sizes) + 1.0)
         return Siblings(group, share[doublings], times, siblings.key, siblings.new)
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from recrawl.auto.online import Online
 from recrawl.auto.reasons import reasons
-from recrawl.newlinks.due import DueLinks, visible
-from recrawl.newlinks.visits import shown
+from recrawl.history.intervals import past
+from recrawl.newlinks.due import DueLinks, n_links, visible
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
@@ -38,12 +38,12 @@ class Links:
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         self.due_ = self.due_ or DueLinks()
-        past = shown(pages, never_seen=self.never_seen)
-        due = self.due_.expected(pages, past, now)
+        intervals = past(pages, never_seen=self.never_seen)
+        due = self.due_.expected(pages, intervals, now)
         if self.online_ is None:
             return due
         hoped = self.online_.hits(pages, now) * self.online_.optimism(pages)
-        learned = visible(hoped * self.online_.size(pages), past)
+        learned = visible(hoped * self.online_.size(pages), n_links(intervals))
         return np.sqrt(due * learned)
 
     def reasons(self, pages: Pages, row: int) -> list[str]:

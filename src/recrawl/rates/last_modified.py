@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.history.intervals import past, total
+from recrawl.history.intervals import past
 from recrawl.model import DAY
 from recrawl.rates.bounds import bounded
 
@@ -33,5 +33,5 @@ class LastModified:
 
     def rate(self, pages: Pages) -> FloatArray:
         intervals = past(pages)
-        quiet = total(intervals.start, quiet_days(intervals))
+        quiet = intervals.sums(quiet_days(intervals))
         return bounded((pages.n_changes + 0.5) / (quiet + 0.5))

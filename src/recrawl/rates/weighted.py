@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numba import njit
 
-from recrawl.history.intervals import outcomes, owners, past, total
-from recrawl.model import DAY
+from recrawl.history.intervals import outcomes, past
+from recrawl.model import DAY, owners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,9 +64,11 @@ def sad_text(pages: Pages, _: Cycles) -> FloatArray:
 def aad_text(pages: Pages, _: Cycles) -> FloatArray:
     """The i-th visit counts i / Σi."""
     start, changed = outcomes(pages)
-    place = np.arange(len(changed)) - start[owners(start)] + 1
+    page = owners(start)
+    place = np.arange(len(changed)) - start[page] + 1
     n = np.maximum(pages.n_compared, 1).astype(np.float64)
-    return total(start, np.where(changed, place, 0).astype(np.float64)) / (n * (n + 1.0) / 2.0)
+    weight = np.bincount(page, np.where(changed, place, 0), minlength=len(pages))
+    return weight / (n * (n + 1.0) / 2.0)
 
 
 def gad_text(pages: Pages, _: Cycles) -> FloatArray:
@@ -88,14 +90,14 @@ def aad_code(pages: Pages, cycles: Cycles) -> FloatArray:
     """The sum of the cycles that saw a change, over 1 + … + (c − 1)."""
     seen = past(pages)
     weight = np.where(seen.changed, cycles.of(seen.at), 0.0)
-    return total(seen.start, weight) / (cycles.done * (cycles.done + 1.0) / 2.0)
+    return seen.sums(weight) / (cycles.done * (cycles.done + 1.0) / 2.0)
 
 
 def gad_code(pages: Pages, cycles: Cycles) -> FloatArray:
     """Σ 2^(cycle−1) / (2^(c−1) − 1), scaled by 2^(1−c) so that no power overflows."""
     seen = past(pages)
     weight = np.where(seen.changed, np.exp2(cycles.of(seen.at) - 1.0 - cycles.done), 0.0)
-    return total(seen.start, weight) / (1.0 - exp2(-cycles.done))
+    return seen.sums(weight) / (1.0 - exp2(-cycles.done))
 
 
 READINGS: Final[dict[str, Callable[[Pages, Cycles], FloatArray]]] = {

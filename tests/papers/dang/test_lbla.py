@@ -10,12 +10,11 @@ import pytest
 
 from recrawl.checks import build_pages
 from recrawl.checks.sample import SampleHistory, SampleSource
-from recrawl.history.intervals import starts
 from recrawl.lab.rankings import spearman
-from recrawl.model import DAY, Intervals, Neighbours
+from recrawl.model import DAY, Intervals, Neighbours, starts
 from recrawl.papers.dang import rates as outlinks
 from recrawl.papers.dang.policies.lbla import Lbla
-from recrawl.papers.dang.rates import OWN, RELATED, LinkRates, Shown, examples
+from recrawl.papers.dang.rates import OWN, RELATED, LinkRates, examples, link_visits
 
 TOPICS = [
     "tea cup kettle leaf brew pot",
@@ -124,13 +123,13 @@ def test_taught_anew_only_when_it_is_time_and_only_changed_texts_are_read():
 
 def test_what_teaches_was_known_before_the_visit():
     """Whatever visits show, no row of an earlier visit or of the same time changes."""
-    shown = Shown.by(grown())
+    visits = link_visits(grown())
     near = Neighbours((np.arange(60)[:, None] + np.arange(1, 4)) % 60, np.ones((60, 3)))
-    before = examples(shown, near)
+    before = examples(visits, near)
     cut = 6 * DAY
-    other = replace(shown, new=np.where(shown.at >= cut, 777.0, shown.new))
+    other = replace(visits, new_internal=np.where(visits.at >= cut, 777.0, visits.new_internal))
     after = examples(other, near)
-    early = shown.at <= cut
+    early = visits.at <= cut
     assert np.array_equal(before[early], after[early], equal_nan=True)
     assert not np.array_equal(before[~early], after[~early], equal_nan=True)
     assert before.shape[1] == len(OWN) + len(RELATED) == 19
@@ -138,9 +137,9 @@ def test_what_teaches_was_known_before_the_visit():
 
 def test_without_lightgbm_scikit_learn_serves(monkeypatch):
     monkeypatch.setattr(outlinks, "has", lambda _: False)
-    shown = Shown.by(grown())
+    visits = link_visits(grown())
     nobody = Neighbours(np.full((60, 1), -1), np.zeros((60, 1)))
-    rates = LinkRates().fit(shown, nobody)
+    rates = LinkRates().fit(visits, nobody)
     assert type(rates.model_).__name__ == "HistGradientBoostingRegressor"
     truth = np.array([5.0, 0.5, 0.0])[np.arange(60) % 3]
-    assert spearman(truth, rates.predict(shown, nobody)) > 0.9
+    assert spearman(truth, rates.predict(visits, nobody)) > 0.9

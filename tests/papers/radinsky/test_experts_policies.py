@@ -10,6 +10,7 @@ import pytest
 
 from recrawl.checks.sample import NOW, SampleHistory, build_pages, sample_pages
 from recrawl.errors import BadInput
+from recrawl.history.intervals import past
 from recrawl.history.memory import MemoryHistory
 from recrawl.lab.metrics import claims, daily, summary
 from recrawl.lab.replay import TraceEngine, replay
@@ -179,14 +180,15 @@ def test_what_was_known_before_visits_on_record(trace):
     order, record = np.lexsort((mine[:, 3], theirs)), np.lexsort((rows[:, 3], page))
     np.testing.assert_allclose(rows[record][:, :7], mine[order][:, :7])
     assert yes.sum() == history.pages().n_changes.sum()
-    before = Before.of(other.diary_.align(history.pages()))
-    asked = np.arange(len(before.page))[:, None] * 0 + np.array([[0, 5]])
+    known = past(other.diary_.align(history.pages()))
+    before = Before(known)
+    asked = np.arange(len(known.page))[:, None] * 0 + np.array([[0, 5]])
     for changed in (False, True):
         found = before.visited(asked, changed=changed)
         for i in (0, 77, len(asked) - 1):
-            begin = before.at[i] - before.days[i] * DAY
+            begin = known.at[i] - known.days[i] * DAY
             for column, expert in enumerate((0, 5)):
-                inside = (before.page == expert) & (before.at > begin) & (before.at < before.at[i])
+                inside = (known.page == expert) & (known.at > begin) & (known.at < known.at[i])
                 if changed:
-                    inside &= before.changed
+                    inside &= known.changed
                 assert found[i, column] == inside.any()

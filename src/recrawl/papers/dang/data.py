@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.history.intervals import owners
 from recrawl.lab.replay import cycle_times
-from recrawl.model import DAY
+from recrawl.model import DAY, owners
 from recrawl.neighbours.graph import pagerank
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.vectors import Vectors

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.history.intervals import owners, past, starts
+from recrawl.history.intervals import past
 from recrawl.model import Neighbours
 from recrawl.papers.dang.crawls import Interval, Snapshot
 from recrawl.papers.dang.families import HISTORY, lbla
@@ -18,7 +18,7 @@ from recrawl.papers.dang.feature import table
 from recrawl.papers.dang.learners import has, learner
 
 if TYPE_CHECKING:
-    from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Time
+    from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, Pages, Time
 
 OWN = [feature for feature in lbla("any") if feature.family == "DP"]
 RELATED = [feature for feature in lbla("any") if feature.family == "DN"]
@@ -33,46 +33,36 @@ _FAST: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Shown:
-    """Visits whose new links are known: page after page, oldest first."""
+def link_visits(pages: Pages) -> Intervals:
+    """The past visits whose new links are known."""
+    intervals = past(pages)
+    return intervals.where(np.isfinite(intervals.new_links) & (intervals.days > _BRIEF))
 
-    start: IntArray  #: of each page's
-    at: FloatArray
-    days: FloatArray
-    new: FloatArray
 
-    @staticmethod
-    def by(pages: Pages) -> Shown:
-        found = past(pages)
-        new = found.new_internal + found.new_external
-        known = np.isfinite(new) & (found.days > _BRIEF)
-        counts = np.bincount(owners(found.start)[known], minlength=len(pages))
-        return Shown(starts(counts), found.at[known], found.days[known], new[known])
+def look(visits: Intervals, near: Neighbours, *, before: Time = np.inf) -> Snapshot:
+    """The last visits to each page before a time."""
+    first = visits.start[:-1]
+    return _look(visits, first, first + visits.sums(visits.at < before).astype(np.int64), near)
 
-    def look(self, near: Neighbours, *, before: Time = np.inf) -> Snapshot:
-        """The last visits to each page before a time."""
-        counts = np.bincount(
-            owners(self.start), self.at < before, minlength=len(self.start) - 1
-        ).astype(np.int64)
-        return self._look(self.start[:-1], self.start[:-1] + counts, near)
 
-    def each(self) -> Snapshot:
-        """For every visit the visits to its page before it; nothing related."""
-        nobody = Neighbours(np.full((len(self.at), 1), -1), np.zeros((len(self.at), 1)))
-        return self._look(self.start[owners(self.start)], np.arange(len(self.at)), nobody)
+def look_before_each(visits: Intervals) -> Snapshot:
+    """For every visit the visits to its page before it; nothing related."""
+    size = len(visits.at)
+    nobody = Neighbours(np.full((size, 1), -1), np.zeros((size, 1)))
+    return _look(visits, visits.start[visits.page], np.arange(size), nobody)
 
-    def _look(self, first: IntArray, end: IntArray, near: Neighbours) -> Snapshot:
-        intervals = [self._back(first, end - back) for back in range(HISTORY, 0, -1)]
-        unknown = np.full(len(first), np.nan)
-        told = Interval(np.ones(len(first)), unknown, unknown)
-        return Snapshot((), [*intervals, told], near)
 
-    def _back(self, first: IntArray, place: IntArray) -> Interval:
-        there = place >= first
-        place = np.where(there, place, len(self.at))
-        days, new = np.append(self.days, 1.0)[place], np.append(self.new, np.nan)[place]
-        return Interval(days, new, np.zeros(len(new)))
+def _look(visits: Intervals, first: IntArray, end: IntArray, near: Neighbours) -> Snapshot:
+    intervals = [_back(visits, first, end - back) for back in range(HISTORY, 0, -1)]
+    unknown = np.full(len(first), np.nan)
+    target = Interval(np.ones(len(first)), unknown, unknown)
+    return Snapshot((), [*intervals, target], near)
+
+
+def _back(visits: Intervals, first: IntArray, row: IntArray) -> Interval:
+    row = np.where(row >= first, row, len(visits.at))
+    days, new = np.append(visits.days, 1.0)[row], np.append(visits.new_links, np.nan)[row]
+    return Interval(days, new, np.zeros(len(new)))
 
 
 @dataclass
@@ -83,42 +73,42 @@ class LinkRates:
     model_: Any = None
     used_: BoolArray | None = None  #: features of which anything was known
 
-    def fit(self, shown: Shown, near: Neighbours) -> LinkRates:
+    def fit(self, visits: Intervals, near: Neighbours) -> LinkRates:
         """Learn from visits, each with what was known before it."""
         self.model_ = None
-        if (shown.new > 0).sum() >= EVENTS:
+        if (visits.new_links > 0).sum() >= EVENTS:
             name = "lightgbm" if has("lightgbm") else "hist-boost"
             model = learner(name, "count", seed=self.seed, **_FAST[name])
-            x = examples(shown, near)
+            x = examples(visits, near)
             self.used_ = np.isfinite(x).sum(axis=0) > 0
             if x[:, self.used_].size:
-                daily = shown.new / shown.days
-                self.model_ = model.fit(x[:, self.used_], daily, sample_weight=shown.days)
+                daily = visits.new_links / visits.days
+                self.model_ = model.fit(x[:, self.used_], daily, sample_weight=visits.days)
         return self
 
-    def predict(self, shown: Shown, near: Neighbours) -> FloatArray:
+    def predict(self, visits: Intervals, near: Neighbours) -> FloatArray:
         """Of each page; finite and above 0."""
-        look = shown.look(near)
+        now = look(visits, near)
         if self.model_ is None:
-            return _closed(shown, look)
-        x = _joined(table(look, OWN), table(look, RELATED))
+            return _closed(visits, now)
+        x = _joined(table(now, OWN), table(now, RELATED))
         daily: FloatArray = self.model_.predict(x[:, self.used_])
         return daily
 
 
-def examples(shown: Shown, near: Neighbours) -> FloatArray:
+def examples(visits: Intervals, near: Neighbours) -> FloatArray:
     """What was known before each visit: a row each, of features.
 
     The page's own past is that up to the visit; related pages are looked at a few times only, each
     look serving the visits from then to the next.
     """
-    moments = np.unique(np.quantile(shown.at, np.arange(MOMENTS) / MOMENTS, method="lower"))
-    own, page = table(shown.each(), OWN), owners(shown.start)
+    moments = np.unique(np.quantile(visits.at, np.arange(MOMENTS) / MOMENTS, method="lower"))
+    own, page = table(look_before_each(visits), OWN), visits.page
     related = np.full((len(own), len(RELATED)), np.nan)
-    which = np.searchsorted(moments, shown.at, side="right") - 1
+    which = np.searchsorted(moments, visits.at, side="right") - 1
     for number, moment in enumerate(moments):
         mine = which == number
-        related[mine] = table(shown.look(near, before=moment), RELATED)[page[mine]]
+        related[mine] = table(look(visits, near, before=moment), RELATED)[page[mine]]
     return _joined(own, related)
 
 
@@ -129,12 +119,10 @@ def _joined(own: FloatArray, related: FloatArray) -> FloatArray:
     return np.hstack([own, related])
 
 
-def _closed(shown: Shown, look: Snapshot) -> FloatArray:
+def _closed(visits: Intervals, now: Snapshot) -> FloatArray:
     """A gamma mean: the page's own visits, and related pages' mean for some days more."""
-    overall = (shown.new.sum() + 0.5) / (shown.days.sum() + 0.5)
-    page = owners(shown.start)
-    pages = len(shown.start) - 1
-    new, days = (np.bincount(page, c, minlength=pages) for c in (shown.new, shown.days))
-    around = np.nan_to_num(table(look, [RELATED[len(OWN) - 1]])[:, 0], nan=overall)
+    overall = (visits.new_links.sum() + 0.5) / (visits.days.sum() + 0.5)
+    new, days = visits.sums(visits.new_links), visits.sums(visits.days)
+    around = np.nan_to_num(table(now, [RELATED[len(OWN) - 1]])[:, 0], nan=overall)
     daily: FloatArray = (new + PRIOR * (0.9 * around + 0.1 * overall)) / (days + PRIOR)
     return daily

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from recrawl.allocate.whole import spread, whole_visits
-from recrawl.random import drawn
 from recrawl.model import DAY
 from recrawl.policies.user_centric import index, shrunk_rate, worth
+from recrawl.random import drawn
 from recrawl.rates.cho import cho
 from recrawl.search.quality import visibility
 from recrawl.urls import keys
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recrawl.papers.pandey.past import Past
     from recrawl.model import FloatArray, IntArray
+    from recrawl.papers.pandey.past import Past
 
     Priority = Callable[[FloatArray], FloatArray]  #: of pages, by days since their refresh
 

@@ -10,24 +10,24 @@ import numpy as np
 import pyarrow as pa
 import xxhash
 
-from recrawl.search import terms
-from recrawl.search.curves import curves
-from recrawl.page.fingerprints import shingle_distance, shingles, words
-from recrawl.search.queries import STOP, workload
-from recrawl.search.scoring import Collection, scoring
 from recrawl.errors import BadInput
 from recrawl.lab.replay import cycle_times
+from recrawl.page.fingerprints import shingle_distance, shingles, words
+from recrawl.search import terms
+from recrawl.search.curves import curves
 from recrawl.search.gain import measured
 from recrawl.search.inspection import exponent_of, inspection
 from recrawl.search.matches import Matches, matches
 from recrawl.search.quality import gains, usefulness
+from recrawl.search.queries import STOP, workload
+from recrawl.search.scoring import Collection, scoring
 from recrawl.search.static import WEIGHTS, inlinks
 from recrawl.search.workload import above_knee, relevance
 
 if TYPE_CHECKING:
-    from recrawl.search.queries import Workload
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray, IntArray
+    from recrawl.search.queries import Workload
 
 TITLE_TERMS = 4  #: of a title that make a query
 

@@ -9,10 +9,10 @@ from recrawl.lab.markdown import markdown
 from recrawl.lab.statistics import fold_test, holm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from recrawl.papers.santos.experiment import Found, Ran
     from recrawl.model import FloatArray
+    from recrawl.papers.santos.experiment import Found, Ran
 
 #: Table 4.2: change ratio of the best function on train, validation and test pages.
 TABLE_42: Final = (

@@ -11,7 +11,7 @@ from recrawl.model import DAY, Neighbours
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_siblings import url_siblings
 from recrawl.neighbours.vectors import Vectors
-from recrawl.papers.dang.rates import LinkRates, Shown
+from recrawl.papers.dang.rates import LinkRates, link_visits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +50,12 @@ class Lbla:
         pages = pages.take(np.argsort(pages.key))
         said = (before.said if before else TextVectors(seed=self.seed)).read(pages, now)
         near = _near(pages, said.vectors)
-        rates = LinkRates(self.seed).fit(Shown.by(pages), near)
+        rates = LinkRates(self.seed).fit(link_visits(pages), near)
         self.taught_ = Taught(now, said, near, rates)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         taught = self.taught_ or Taught(now, TextVectors(seed=self.seed), NOBODY, LinkRates())
-        daily = taught.rates.predict(Shown.by(pages), taught.neighbours(pages.key))
+        daily = taught.rates.predict(link_visits(pages), taught.neighbours(pages.key))
         return daily * pages.days_since_visit(now)
 
 

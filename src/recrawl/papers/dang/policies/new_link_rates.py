@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.newlinks.visits import shown
+from recrawl.history.intervals import past
 from recrawl.policies.unlearned import Unlearned
 
 if TYPE_CHECKING:
-    from recrawl.model import FloatArray, Pages, Time
+    from recrawl.model import FloatArray, Intervals, Pages, Time
 
 
 class LinksMean(Unlearned):
@@ -19,9 +19,9 @@ class LinksMean(Unlearned):
     name: ClassVar[str] = "links-mean"
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        past = shown(pages)
-        days = past.over_page(past.days)
-        daily = np.divide(past.over_page(past.new), days, out=np.zeros(len(pages)), where=days > 0)
+        visits = _link_visits(pages)
+        new, days = visits.sums(visits.new_links), visits.sums(visits.days)
+        daily = np.divide(new, days, out=np.zeros(len(pages)), where=days > 0)
         return daily * pages.days_since_visit(now)
 
 
@@ -31,8 +31,14 @@ class LinksLast(Unlearned):
     name: ClassVar[str] = "links-last"
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        past = shown(pages)
+        visits = _link_visits(pages)
         daily = np.zeros(len(pages))
-        took = past.days > 0
-        daily[past.page[took]] = past.new[took] / past.days[took]  # the newest stays
+        took = visits.days > 0
+        new = visits.new_links[took] / visits.days[took]
+        daily[visits.page[took]] = new  # oldest first, so the newest stays
         return daily * pages.days_since_visit(now)
+
+
+def _link_visits(pages: Pages) -> Intervals:
+    intervals = past(pages)
+    return intervals.where(np.isfinite(intervals.new_links))

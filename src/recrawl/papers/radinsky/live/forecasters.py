@@ -13,6 +13,7 @@ import numpy as np
 
 from recrawl.auto import trees as boosted
 from recrawl.errors import BadInput
+from recrawl.history.intervals import past
 from recrawl.model import DAY, Forecast, Neighbours
 from recrawl.papers.radinsky.before import Before
 from recrawl.papers.radinsky.learners.page_svms import machines
@@ -99,14 +100,14 @@ class ContentForecaster:
 
     def _remember(self, pages: Pages) -> None:
         """The examples of visits made before this was born; of old copies nothing is known."""
-        before = Before.of(pages)
+        before = Before(past(pages))
         kept = slice(-MOST, None)
         table = np.column_stack([before.columns(), self._around(before)])
-        self.examples_ = (table[kept], before.changed[kept], pages.key[before.page[kept]])
+        self.examples_ = (table[kept], before.past.changed[kept], pages.key[before.past.page[kept]])
 
     def _around(self, before: Before) -> FloatArray:
         """What experts had shown before each of these visits."""
-        return np.empty((len(before.page), 0))
+        return np.empty((len(before.past.page), 0))
 
     def _look_around(self, now: Time) -> None:
         """A page by itself has nobody to look at."""
@@ -181,11 +182,11 @@ class ExpertsForecaster(ContentForecaster):
         self.near_, self.looked_ = (self.diary_.key.copy(), near), now
 
     def _around(self, before: Before) -> FloatArray:
-        unknown = np.full(len(before.page), np.nan)
+        unknown = np.full(len(before.past.page), np.nan)
         if self.near_ is None:
             return np.column_stack([unknown] * 6)
         near = self.near_[1]
-        row, weight = near.row[before.page], near.weight[before.page]
+        row, weight = near.row[before.past.page], near.weight[before.past.page]
         total = weight.sum(axis=1)
         means = [
             np.divide((shown * weight).sum(axis=1), total, out=unknown.copy(), where=total > 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from recrawl.rates.forecast import from_rate
 from recrawl.policies.unlearned import Unlearned
+from recrawl.rates.forecast import from_rate
 from recrawl.rates.weighted import READINGS, Cycles, named_parts
 
 if TYPE_CHECKING:
