@@ -13,7 +13,7 @@ from recrawl import open as open_store
 from recrawl.lab.traces import open_trace
 from recrawl.lab.web import serve
 from recrawl.model import DAY
-from recrawl.page.responses import Response, rows
+from recrawl.page.responses import Response, to_visits
 from recrawl.planner import DEFAULT_POLICY
 
 SPEED = DAY / 1.2
@@ -31,7 +31,7 @@ def recrawl(*words: object) -> None:
 def compile_once() -> None:
     """The first fetch on a machine compiles for some seconds, which here would be days."""
     with TemporaryDirectory() as folder, open_store(folder, create=True) as store:
-        store.append(rows([Response("http://example.org/", 1.7e9, 200, {}, b"<p>Hello")]))
+        store.append(to_visits([Response("http://example.org/", 1.7e9, 200, {}, b"<p>Hello")]))
 
 
 def main(folder: Path) -> None:

@@ -21,7 +21,7 @@ from recrawl.crawl.clock import simulated
 from recrawl.lab.traces import open_trace
 from recrawl.lab.web import serve
 from recrawl.model import DAY
-from recrawl.page.responses import Response, rows
+from recrawl.page.responses import Response, to_visits
 
 KILLS = 30
 SPEED = DAY / 2
@@ -66,7 +66,7 @@ def warm() -> None:
 
     with TemporaryDirectory() as folder, recrawl.open(folder, create=True) as store:
         page = Response("http://a.example/", 1.7e9, 200, {"content-type": "text/html"}, b"<p>Hello")
-        store.append(rows([page]))
+        store.append(to_visits([page]))
         recrawl.plan(store, 1, now=1.8e9)
 
 

@@ -39,7 +39,7 @@ from recrawl.lab.traces import open_trace
 from recrawl.lab.web import Down, Manners, serve
 from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget
-from recrawl.page.responses import Response, rows
+from recrawl.page.responses import Response, to_visits
 from recrawl.search.index import SearchIndex
 
 LOT = 3  #: draws which of the hosts misbehave: some, not all
@@ -478,7 +478,7 @@ def beginning(store, at, **options):
 def test_a_clock_that_was_set_back_is_waited_for_or_refused(tmp_path):
     clock = Hand()
     with recrawl.open(tmp_path / "store", create=True) as store:
-        store.append(rows([Response("http://a.example/", clock.at, 200, {}, b"x")]))
+        store.append(to_visits([Response("http://a.example/", clock.at, 200, {}, b"x")]))
         clock.at -= 60
         with beginning(store, clock):
             assert clock.at == 1.7e9

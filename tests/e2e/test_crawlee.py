@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import recrawl
-from recrawl.page.responses import Response, rows
+from recrawl.page.responses import Response, to_visits
 
 pytest.importorskip("crawlee", reason="needs the extra crawlee")
 
@@ -67,7 +67,9 @@ def test_a_crawler_fetches_the_plan_and_records_it(tmp_path, root, monkeypatch):
     monkeypatch.setenv("CRAWLEE_STORAGE_DIR", str(tmp_path / "crawlee"))
     with recrawl.open(tmp_path / "store", create=True) as store:
         pages = ("page", "moved", "gone")
-        store.append(rows(Response(f"{root}/{p}", 1.7e9, 200, {}, b"<p>Before") for p in pages))
+        store.append(
+            to_visits(Response(f"{root}/{p}", 1.7e9, 200, {}, b"<p>Before") for p in pages)
+        )
     assert asyncio.run(crawl(tmp_path / "store", 3)) == (3, 3)
     store = recrawl.open(tmp_path / "store")
     found = store.query(

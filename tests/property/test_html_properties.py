@@ -126,6 +126,37 @@ def test_the_tree_agrees(text: str) -> None:
     assert by_scan(body) == by_tree(body)
 
 
+LINK = "<link{}{}>".format
+HEAD_PIECE = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "\n",
+            "<!--a-->",
+            "<meta a>",
+            "<title>a</title>",
+            "<head>",
+            "</head>",
+            "<p>",
+            "a",
+        ),
+        *("<template><p>a</template>", "<style>p</style>", "<script>'<p>'</script>", "<body>"),
+    ]
+)
+RELS = st.sampled_from(["", " rel=canonical", " REL='x Canonical'", " rel=icon", " rel=canonicals"])
+LINKS = st.builds(LINK, RELS, st.sampled_from([" href=b", " href='c&amp;d'", ""]))
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(HEAD_PIECE | LINKS, max_size=6).map("".join))
+def test_the_tree_agrees_on_the_canonical_url(text: str) -> None:
+    head = LexborHTMLParser(text.encode(), scripting=True).head
+    links = head.css("link[rel~=canonical i][href]") if head else []
+    expected = links[0].attributes["href"] if links else ""
+    assert scan(text.encode(), ANY).canonical == expected
+
+
 @settings(deadline=None)
 @given(PAGES, st.integers(0, 400))
 def test_a_page_may_be_cut_anywhere(text: str, at: int) -> None:

@@ -22,7 +22,7 @@ from recrawl.crawl.scope import Scope
 from recrawl.errors import BadInput
 from recrawl.history.signals import KEPT
 from recrawl.model import DAY, Signals
-from recrawl.page.responses import Response, rows
+from recrawl.page.responses import Response, to_visits
 from recrawl.page.sitemaps import MOST_ELEMENTS, MOST_ENTRIES, Entry, entries
 from recrawl.planner.signals import heard, odds, updated
 
@@ -144,7 +144,7 @@ def test_cycles_that_a_budget_cannot_be_kept_with(pace, every, said):
 
 def test_what_was_not_asked_for_spends_nothing(store):
     store.append(
-        rows(
+        to_visits(
             [
                 Response(A + "1", NOON, 200, {}, b"x", 0.1),
                 Response(A + "2", NOON, 0, {}, b"", 0.1),  # no answer came
@@ -218,7 +218,7 @@ def test_links_are_followed_as_far_as_the_scope_reaches(store):
     discovery = Discovery(store, Scope(pages_per_host=5), [A])
     assert store.summary().pages == 0  # nothing is written before it begins
     discovery.begin(now=NOON)
-    store.append(rows([found_links("", ["/1", "/2", "https://c.example/"])]))
+    store.append(to_visits([found_links("", ["/1", "/2", "https://c.example/"])]))
     assert discovery.links(now=NOON + 1) == 2
     assert discovery.links(now=NOON + 2) == 0
     led = ([A + "1", A + "3"], [A + "2", A + "4"], [A + "1", "https://c.example/"])
@@ -252,9 +252,9 @@ def test_where_a_page_leads_is_no_farther_than_it(store):
     discovery = Discovery(store, Scope(depth=1), [A])
     discovery.begin(now=NOON)
     store.append(discovery.within(leading(A, A + "home")), now=NOON)
-    store.append(rows([found_links("home", ["/1"])]))
+    store.append(to_visits([found_links("home", ["/1"])]))
     assert discovery.links(now=NOON + 1) == 1
-    store.append(rows([found_links("1", ["/2"])]))
+    store.append(to_visits([found_links("1", ["/2"])]))
     assert discovery.links(now=NOON + 2) == 0
     assert discovery.named([A + "3"], now=NOON) == 0  # at a depth that nobody knows
 
@@ -280,7 +280,7 @@ def test_links_that_lead_inward_are_no_pages(store):
 
 def test_a_depth_is_counted_from_the_seeds(store):
     store.append(
-        rows([found_links("", ["/1"]), found_links("1", ["/2"]), found_links("2", ["/3"])])
+        to_visits([found_links("", ["/1"]), found_links("1", ["/2"]), found_links("2", ["/3"])])
     )
     for depth, new in [(2, 0), (3, 1)]:
         discovery = Discovery(store, Scope(depth=depth), [A])
@@ -402,7 +402,7 @@ def test_claims_are_tallied_by_what_visits_found(store):
     start = MIDNIGHT
     bodies = [b"1", b"2", b"3", b"3", b"3"]
     store.append(
-        rows(
+        to_visits(
             Response(url, start + day * DAY, 200, {}, body)
             for day, body in enumerate(bodies)
             for url in (A, A + "unnamed")

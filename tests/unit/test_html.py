@@ -174,6 +174,44 @@ def test_base(markup: str, base: str) -> None:
     assert scan(markup.encode(), 9).base == base
 
 
+@pytest.mark.parametrize(
+    ("markup", "canonical"),
+    [
+        # Spelling.
+        ("<link rel=canonical href=b>", "b"),
+        ("<LINK HREF = 'b' REL='Canonical'>", "b"),
+        ('<link href="b c" rel="canonical"/>', "b c"),
+        ("<link rel='alternate\ncanonical nofollow' href=b>", "b"),
+        ("<link rel=canonical href='?a=1&amp;b=2&copy=3'>", "?a=1&b=2&copy=3"),
+        ("<link rel='canonical-not canonicals xcanonical' href=b>", ""),
+        ("<link rel=canonica href=b>", ""),
+        ("<link data-rel=canonical href=b><link rel=canonical data-href=b>", ""),
+        ("<link rel=x rel=canonical href=b>", ""),
+        ("<link rev=canonical href=b><links rel=canonical href=b>", ""),
+        ("<link rel=canonical href=b", ""),
+        # The first one that has an address.
+        ("<link rel=canonical><link rel=canonical href=b><link rel=canonical href=c>", "b"),
+        ("<link rel=canonical href><link rel=canonical href=c>", ""),
+        ("<link rel=icon href=b><link rel=canonical href=c>", "c"),
+        # Only a link that is in the head.
+        ("<!doctype html><html><head><meta a><title>t</title><link rel=canonical href=b>", "b"),
+        ("<head><script>a<p></script><style>a</style> <link rel=canonical href=b>", "b"),
+        ("<head><template><p>a</template></head><link rel=canonical href=b>", "b"),
+        ("<!-- <link rel=canonical href=b> --><link rel=canonical href=c>", "c"),
+        ("<script>'<link rel=canonical href=b>'</script><link rel=canonical href=c>", "c"),
+        ("<template><link rel=canonical href=b></template><link rel=canonical href=c>", "c"),
+        ("<title><link rel=canonical href=b></title>", ""),
+        ("<noscript><link rel=canonical href=b></noscript>", ""),
+        ("<head></head><body><link rel=canonical href=b>", ""),
+        ("<p><link rel=canonical href=b>", ""),
+        ("text<link rel=canonical href=b>", ""),
+        ("<head>" + "<meta>" * 20_000 + "<link rel=canonical href=b>", "b"),
+    ],
+)
+def test_canonical(markup: str, canonical: str) -> None:
+    assert scan(markup.encode(), 9).canonical == canonical
+
+
 def test_every_name_is_known() -> None:
     assert len(table()) == len(html5)
     for name, value in html5.items():
@@ -222,6 +260,9 @@ HOSTILE: dict[str, bytes | tuple[bytes, str]] = {
     "attributes": b"<div " + b" ".join(b"a%d" % i for i in range(N)) + b">",
     "attributes of a link": b"<a href=z " + b" ".join(b"a%d='>'" % i for i in range(N)) + b">",
     "the same attribute": b"<a " + b"href=z " * N + b">",
+    "canonical links": b"<link rel='canonical' href='z'>" * N,
+    "links without spaces": b"<link/rel='x'/href='z'/>" * N,
+    "words of a rel": b"<link rel='" + b"canonica " * N + b"' href=z>",
     "slashes": b"<a" + b"/" * 10 * N,
     "spaces in a tag": b"<a" + b" =" * 5 * N,
     "open tags": b"<a" * N,
@@ -251,6 +292,7 @@ def test_hostile_markup_is_read_like_any(hostile: bytes | tuple[bytes, str]) -> 
     body, text = hostile if isinstance(hostile, tuple) else (hostile, "hi")
     seen = read(b"hi" + body, URL)
     assert seen.text == text or not text
+    assert read(body, URL).canonical in (None, "http://a.org/x/z")
     assert set(seen.links) <= {"http://a.org/x/z"}
     assert len(seen.nofollow) == len(seen.links)
 

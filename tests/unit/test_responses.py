@@ -8,7 +8,7 @@ from email.utils import formatdate
 import numpy as np
 import pytest
 
-from recrawl.page.responses import MOST_LINKS, Response, rows, shown
+from recrawl.page.responses import MAX_LINKS_KEPT, Response, read_response, to_visits
 from recrawl.random import uniform
 
 URL, NOW = "https://a.example/", 1.7e9
@@ -16,7 +16,7 @@ HTML = {"content-type": "text/html"}
 
 
 def one(status=200, headers=(), body=b"<p>Hello"):
-    [row] = rows([Response(URL, NOW, status, dict(headers), body, 0.1)]).to_pylist()
+    [row] = to_visits([Response(URL, NOW, status, dict(headers), body, 0.1)]).to_pylist()
     return row
 
 
@@ -62,15 +62,36 @@ def test_validators_of_an_error_are_not_those_of_the_page():
 )
 def test_a_body_that_is_not_whole_is_a_failed_visit(body, encoding, is_whole):
     headers = HTML | ({"content-encoding": encoding} if encoding else {})
-    row = shown(URL, 0, 200, headers, body, limit=1000)
+    row = read_response(Response(URL, NOW, 200, headers, body), max_body_bytes=1000).row
     assert row["status"] == (200 if is_whole else 0)
     assert ("digest" in row) == is_whole
 
 
 def test_a_page_has_so_many_links_and_no_more():
-    body = b"".join(b"<a href=/%d>" % i for i in range(MOST_LINKS + 5))
+    body = b"".join(b"<a href=/%d>" % i for i in range(MAX_LINKS_KEPT + 5))
     row = one(headers=HTML, body=body)
-    assert len(row["links"]) == len(row["nofollow"]) == MOST_LINKS
+    assert len(row["links"]) == len(row["nofollow"]) == MAX_LINKS_KEPT
+
+
+@pytest.mark.parametrize(
+    ("named", "canonical"),
+    [
+        ("/other", "https://a.org/other"),
+        ("https://www.a.org/", "https://www.a.org/"),
+        ("https://b.org/", None),
+        ("/", None),
+        ("", None),
+        ("ftp://a.org/", None),
+    ],
+)
+def test_a_page_names_another_page_of_its_site(named, canonical):
+    body = f"<link rel=canonical href='{named}'>".encode()
+    site = "https://a.org/"
+    for sent, encoding in ((body, {}), (gzip.compress(body), {"content-encoding": "gzip"})):
+        response = Response(site, NOW, 200, HTML | encoding, sent)
+        assert read_response(response).canonical == canonical
+    assert read_response(Response(site, NOW, 404, HTML, body)).canonical is None
+    assert read_response(Response(site, NOW, 200, {"content-type": "text/plain"}, body))[1] is None
 
 
 def test_draws_are_below_one_and_depend_on_seed_and_time():

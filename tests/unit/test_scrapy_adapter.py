@@ -7,7 +7,7 @@ import pytest
 
 import recrawl
 from recrawl.errors import BadInput, StoreError
-from recrawl.page.responses import NO_ANSWER, Response, rows
+from recrawl.page.responses import NO_ANSWER, Response, to_visits
 
 pytest.importorskip("scrapy", reason="needs the extra crawl")
 
@@ -137,7 +137,7 @@ def test_a_store_that_takes_nothing_for_a_while_loses_nothing(tmp_path, monkeypa
 @pytest.fixture
 def revisits(tmp_path):
     with recrawl.open(tmp_path / "store", create=True) as store:
-        store.append(rows([Response(PAGE, 1.7e9, 200, {"etag": '"e"'}, b"x")]))
+        store.append(to_visits([Response(PAGE, 1.7e9, 200, {"etag": '"e"'}, b"x")]))
     crawl = Crawl(tmp_path / "store", RECRAWL_BUDGET=5, RECRAWL_CONDITIONAL=True)
     crawl.revisits = Revisits(crawl.crawler)
     crawl.due = crawl.revisits.open()
@@ -201,7 +201,7 @@ def test_the_addon_wires_what_the_settings_ask_for(tmp_path, settings, scheduler
 def test_validators_are_those_of_the_copy_we_hold(store):
     seen = {"etag": '"old"', "last-modified": "Tue, 14 Nov 2023 22:13:20 GMT"}
     store.append(
-        rows(
+        to_visits(
             [
                 Response(PAGE + "a", 1.7e9, 200, seen, b"one"),
                 Response(PAGE + "a", 1.7e9 + 9, 404, {"etag": '"error"'}, b"gone"),

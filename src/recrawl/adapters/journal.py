@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from recrawl.history import Store
 from recrawl.model import VISITS
-from recrawl.page.responses import NO_ANSWER, Response, rows
+from recrawl.page.responses import NO_ANSWER, Response, to_visits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,7 +123,7 @@ class Journal:
         if not self._held:
             return
         try:
-            self._recorded += self.store.append(rows(self._held)).added
+            self._recorded += self.store.append(to_visits(self._held)).added
         except Exception:  # noqa: BLE001  # whatever it is, the crawl goes on
             lost = len(self._held) >= _GIVEN_UP
             then = f"{len(self._held)} visits are lost" if lost else "it is tried again"

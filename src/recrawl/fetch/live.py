@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 from recrawl import urls
 from recrawl.errors import BadInput
-from recrawl.fetch import pages
+from recrawl.fetch.addresses import is_private
 from recrawl.fetch.answer import Answer, Skipped
 from recrawl.fetch.dispatch import FORBIDDEN, Dispatcher, Run
 from recrawl.fetch.hosts import Hosts
 from recrawl.page.decode import unpack
-from recrawl.page.responses import NO_ANSWER, conditional
+from recrawl.page.responses import NO_ANSWER, Response, conditional, read_response
 from recrawl.page.rows import table
 
 if TYPE_CHECKING:
@@ -276,10 +276,18 @@ class LiveEngine:
         return [{"url": url, "at": at, "status": NO_ANSWER} for url in forbidden]
 
     def _rows(self, answer: Answer) -> list[Row]:
-        found = pages.rows(answer, max_bytes=self._max_bytes, allow_private=self._allow_private)
-        if self._archive is not None and found[0]["status"] == answer.status:  # it came whole
+        """The visit, and the page that the answer names instead, if any."""
+        headers = answer.first_headers()
+        response = Response(
+            answer.url, answer.at, answer.status, headers, answer.body, answer.seconds
+        )
+        visit = read_response(response, max_body_bytes=self._max_bytes)
+        if self._archive is not None and visit.row["status"] == answer.status:  # it came whole
             self._archive.add(answer)
-        return found
+        target = answer.target if answer.is_redirect else visit.canonical
+        if target and target != answer.url and (self._allow_private or not is_private(target)):
+            return [visit.row, {"url": target}]
+        return [visit.row]
 
 
 def _check_contact(contact: str | None, *, needed: bool) -> None:

@@ -23,6 +23,7 @@ class Content:
     charset: str | None  #: None where there are no characters
     title: str
     text: str  #: what a reader sees, with single spaces
+    canonical: str | None  #: the URL that `<link rel=canonical>` in the head of the page names
     links: list[str] = field(repr=False)  #: canonical, in document order, each once
     nofollow: list[bool] = field(repr=False)  #: of each link: every occurrence says so
     bytes: int  #: of the body without its Content-Encoding
@@ -69,6 +70,7 @@ def parse(
         charset=charset,
         title=seen.title,
         text=seen.text,
+        canonical=seen.canonical,
         links=seen.links[: html.MAX_LINKS],
         nofollow=seen.nofollow[: html.MAX_LINKS],
         bytes=len(found.body),
@@ -87,6 +89,7 @@ def _unread(kind: decode.Kind, found: decode.Unpacked) -> Content:
         charset=None,
         title="",
         text="",
+        canonical=None,
         links=[],
         nofollow=[],
         bytes=len(found.body),
@@ -98,4 +101,4 @@ def _unread(kind: decode.Kind, found: decode.Unpacked) -> Content:
 
 
 def _plain(utf8: bytes) -> html.Seen:
-    return html.Seen("", html.squeeze(utf8.decode("utf-8", "replace")), [], [])
+    return html.Seen("", html.squeeze(utf8.decode("utf-8", "replace")), None, [], [])

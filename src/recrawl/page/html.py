@@ -20,17 +20,20 @@ class Seen(NamedTuple):
 
     title: str
     text: str
+    canonical: str | None  #: of its `<link rel=canonical>`, if that is a web page
     links: list[str]
     nofollow: list[bool]
 
 
 def read(body: bytes, url: str) -> Seen:
-    """Title, visible text and outlinks of a UTF-8 page."""
+    """Title, visible text, canonical URL and outlinks of a UTF-8 page."""
     page = scan(body, _MAX_HREFS)
     base = (resolved([page.base], url)[0] if page.base else None) or url
     links = _links(page.hrefs, page.nofollow, base)
     links.pop(url, None)
-    return Seen(page.title, page.text, list(links), list(links.values()))
+    named = page.canonical.strip()
+    canonical = resolved([named], url)[0] if named else None
+    return Seen(page.title, page.text, canonical, list(links), list(links.values()))
 
 
 def _links(hrefs: list[str], nofollow: list[bool], base: str) -> dict[str, bool]:

@@ -1,11 +1,12 @@
-"""How does an HTTP answer become a visit? One way, for archives, adapters and the live engine."""
+"""An HTTP response → a visit. The same way for archives, adapters and the live engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from email.utils import formatdate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from recrawl import urls
 from recrawl.page import parse
 from recrawl.page.decode import unpack
 from recrawl.page.rows import header_micros, of_content, table
@@ -16,93 +17,110 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from recrawl.model import Time
+    from recrawl.page import Content
     from recrawl.page.rows import Row
 
-NO_ANSWER = 0  #: status of a fetch that got none (or not the whole): refused, timed out, cut short
+NO_ANSWER = 0  #: status of a fetch without a whole answer: refused, timed out, cut short
 NOT_MODIFIED = 304
-MOST_BYTES = 10_000_000  #: of a body, unpacked; a larger one is not looked at
-MOST_LINKS = 10_000  #: of a page that are kept
-_LONGEST_ETAG = 1024
-_AHEAD = 86_400_000_000  # microseconds that a server's clock may be ahead of ours
+MAX_BODY_BYTES = 10_000_000  #: unpacked; a larger body is not read
+MAX_LINKS_KEPT = 10_000  #: of a page
+_MAX_ETAG_CHARACTERS = 1024
+_MAX_CLOCK_AHEAD_MICROS = 86_400_000_000  # a server's clock may be a day ahead of ours
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What one fetch brought."""
+    """One HTTP response, or the failure to get one."""
 
-    url: str  #: of a web page; `rows` raises `BadUrl` for any other
+    url: str  #: of a web page; else `BadUrl` is raised when it is read
     at: Time
     status: int = NO_ANSWER
     headers: Mapping[str, str] = field(default_factory=dict)  #: names in lower case
-    body: bytes = b""
+    body: bytes = b""  #: in its Content-Encoding
     seconds: float | None = None
 
 
-def rows(responses: Iterable[Response]) -> pa.Table:
-    """The visits they are.
+class Visit(NamedTuple):
+    """What a response says of its page."""
 
-    >>> rows([Response("https://example.org/", 1.7e9, 200, {}, b"<p>Hello")])["text"][0].as_py()
+    row: Row
+    canonical: str | None  #: another URL of the same site that the page calls its canonical one
+
+
+def to_visits(responses: Iterable[Response]) -> pa.Table:
+    """The responses as a table of visits.
+
+    >>> to_visits([Response("https://a.org/", 1.7e9, 200, {}, b"<p>Hello")])["text"][0].as_py()
     'Hello'
     """
-    return table(
-        [
-            {"url": r.url, "at": (at := round(r.at * 1e6)), "seconds": r.seconds}
-            | shown(r.url, at, r.status, r.headers, r.body)
-            for r in responses
-        ]
-    )
+    return table([read_response(response).row for response in responses])
 
 
-def shown(
-    url: str,
-    at: int | None,
-    status: int,
-    headers: Mapping[str, str],
-    body: bytes,
-    *,
-    limit: int = MOST_BYTES,
-) -> Row:
-    """What an answer at a time (in microseconds) shows of its page.
+def read_response(response: Response, *, max_body_bytes: int = MAX_BODY_BYTES) -> Visit:
+    """The visit that a response is.
 
-    The body of an error or a redirect is not the page's. Nor is one that is cut short or unpacks to
-    more than `limit` bytes: such a visit failed.
+    The body of an error or a redirect is not the page's. A body that is cut short, or unpacks to
+    more than `max_body_bytes`, makes a failed visit.
     """
+    at, status = round(response.at * 1e6), response.status
+    row: Row = {"url": response.url, "at": at, "seconds": response.seconds, "status": status}
     if status == NOT_MODIFIED:
-        return {"status": status} | validators(at, headers)
+        return Visit(row | validators(at, response.headers), None)
     if not 200 <= status < 300:
-        return {"status": status}
-    encoding = headers.get("content-encoding")
-    unpacked = unpack(body, encoding, limit)
+        return Visit(row, None)
+    content = _content(response, max_body_bytes)
+    if content is None:
+        return Visit(row | {"status": NO_ANSWER}, None)
+    row |= validators(at, response.headers) | of_content(content)
+    row["links"] = content.links[:MAX_LINKS_KEPT]
+    row["nofollow"] = content.nofollow[:MAX_LINKS_KEPT]
+    return Visit(row, _other_url(content.canonical, response.url))
+
+
+def _content(response: Response, max_body_bytes: int) -> Content | None:
+    """What the body holds; None if it is not whole."""
+    encoding = response.headers.get("content-encoding")
+    unpacked = unpack(response.body, encoding, max_body_bytes)
     if unpacked.truncated and not unpacked.opaque:
-        return {"status": NO_ANSWER}
-    found = parse(
+        return None
+    return parse(
         unpacked.body,
-        url=url,
-        content_type=headers.get("content-type"),
+        url=response.url,
+        content_type=response.headers.get("content-type"),
         content_encoding=encoding if unpacked.opaque else None,
-        limit=limit,
+        limit=max_body_bytes,
     )
-    kept = {"links": found.links[:MOST_LINKS], "nofollow": found.nofollow[:MOST_LINKS]}
-    return {"status": status} | validators(at, headers) | of_content(found) | kept
 
 
-def validators(at: int | None, headers: Mapping[str, str]) -> Row:
-    """What to send when asking again: only what we may send on, and what can be true."""
-    told: Row = {}
+def _other_url(canonical: str | None, url: str) -> str | None:
+    """The canonical URL, if it is another one of the same site: others may name what they like."""
+    if canonical is None or canonical == url:
+        return None
+    is_same_site = urls.site(urls.host(canonical)) == urls.site(urls.host(url))
+    return canonical if is_same_site else None
+
+
+def validators(at: int, headers: Mapping[str, str]) -> Row:
+    """The ETag and Last-Modified to send with the next request for the page.
+
+    An ETag that cannot be sent back is left out, and a Last-Modified that lies after `at`
+    (microseconds since 1970).
+    """
+    row: Row = {}
     etag = headers.get("etag")
-    if etag and len(etag) <= _LONGEST_ETAG and etag.isascii() and etag.isprintable():
-        told["etag"] = etag
+    if etag and len(etag) <= _MAX_ETAG_CHARACTERS and etag.isascii() and etag.isprintable():
+        row["etag"] = etag
     modified = header_micros(headers.get("last-modified"))
-    if modified is not None and modified >= 0 and (at is None or modified <= at + _AHEAD):
-        told["last_modified"] = modified
-    return told
+    if modified is not None and 0 <= modified <= at + _MAX_CLOCK_AHEAD_MICROS:
+        row["last_modified"] = modified
+    return row
 
 
 def conditional(etag: str | None, modified: Time | None) -> dict[str, str]:
-    """The headers that ask for a page only if it is not the copy that came with these."""
-    sent = {} if etag is None else {"If-None-Match": etag}
-    return (
-        sent
-        if modified is None
-        else sent | {"If-Modified-Since": formatdate(modified, usegmt=True)}
-    )
+    """Request headers that ask for a page only if it differs from the copy they came with."""
+    headers = {}
+    if etag is not None:
+        headers["If-None-Match"] = etag
+    if modified is not None:
+        headers["If-Modified-Since"] = formatdate(modified, usegmt=True)
+    return headers

@@ -37,20 +37,27 @@ def _key(name: str) -> np.int64:
     return np.int64(key)
 
 
-_A, _BASE, _HREF, _REL, _SVG = map(_key, ("a", "base", "href", "rel", "svg"))
+_A, _BASE, _LINK, _SVG, _HREF, _REL = map(_key, ("a", "base", "link", "svg", "href", "rel"))
 _SCRIPT, _TEMPLATE, _TITLE = map(_key, ("script", "template", "title"))
 _TEXTAREA, _XMP, _PLAINTEXT = map(_key, ("textarea", "xmp", "plaintext"))
 _UNSEEN = tuple(map(_key, ("style", "noscript", "iframe", "noembed", "noframes")))
+#: Any other element, and any text, ends the head of a page.
+_OF_HEAD = tuple(
+    map(_key, ("html", "head", "meta", "link", "base", "basefont", "bgsound", "title", "style"))
+) + tuple(map(_key, ("script", "noscript", "noframes", "template")))
 _LESS, _MORE, _ZERO = map(np.int64, (60, 62, 0))
 _NOFOLLOW = np.frombuffer(b"nofollow", np.uint8)
+_CANONICAL = _key("canonical")
 
 # What a "<" begins.
 _NO_TAG, _START, _END, _COMMENT, _BOGUS, _NOTHING = map(np.int64, range(6))
 # How text is read: up to a "<", with references only, as it is, or not at all.
 _DATA, _REFERENCES, _RAW, _HIDDEN = map(np.int64, range(4))
 # Where the state of a scan keeps what: lengths of both outputs, number of links, how many
-# templates and drawings are open, where the title and the base are in the source.
-_TEXT, _STRINGS, _LINKS, _TEMPLATES, _DRAWINGS, _TITLE_AT, _TITLE_TO, _BASE_AT, _BASE_TO = range(9)
+# templates and drawings are open, where the title, the base and the canonical URL are in the
+# source, whether the head has ended.
+_TEXT, _STRINGS, _LINKS, _TEMPLATES, _DRAWINGS, _TITLE_AT, _TITLE_TO = range(7)
+_BASE_AT, _BASE_TO, _CANONICAL_AT, _CANONICAL_TO, _HEAD_ENDED, _STATE_SIZE = range(7, 13)
 
 
 class Found(NamedTuple):
@@ -59,6 +66,7 @@ class Found(NamedTuple):
     text: str
     title: str  #: empty if there is none
     base: str  #: empty if there is none
+    canonical: str  #: of the first `<link rel=canonical>` in the head; empty if there is none
     hrefs: list[str]
     nofollow: list[bool]  #: of each link
 
@@ -67,12 +75,13 @@ def scan(body: bytes, most_links: int) -> Found:
     """The visible text and the links, as they are written, of a page in UTF-8."""
     data = np.frombuffer(body, np.uint8)
     text, strings = _room(body), _room(body)
-    nofollow = np.empty(min(most_links, len(body) // 8), np.bool_)
-    state = np.zeros(9, np.int64)
-    _scan(data, table(), text, strings, nofollow, state)
-    *hrefs, base, title = _str(strings, state[_STRINGS]).split("\0")
+    flags = np.empty(min(most_links, len(body) // 8), np.bool_)
+    state = np.zeros(_STATE_SIZE, np.int64)
+    _scan(data, table(), text, strings, flags, state)
+    *hrefs, base, canonical, title = _str(strings, state[_STRINGS]).split("\0")
     seen = _str(text, state[_TEXT]).strip(" ")
-    return Found(seen, title.strip(" "), base, hrefs, nofollow[: len(hrefs)].tolist())
+    nofollow = flags[: len(hrefs)].tolist()
+    return Found(seen, title.strip(" "), base, canonical, hrefs, nofollow)
 
 
 def squeeze(text: str) -> str:
@@ -93,7 +102,7 @@ def _str(utf8: NDArray[np.uint8], length: int) -> str:
 
 @entry
 def _scan(data, table, text, strings, nofollow, state):  # type: ignore[no-untyped-def]
-    """Fill what is given: strings with the links, each ended by a NUL, the base, NUL, the title."""
+    """Fill `strings` with links, base, canonical URL and title, with a NUL between each two."""
     i = _ZERO
     while i < len(data):
         i = _show(data, i, len(data), _DATA, text, state, table)
@@ -111,6 +120,8 @@ def _scan(data, table, text, strings, nofollow, state):  # type: ignore[no-untyp
             state[_TEXT] = _space(text, state[_TEXT])
             i = _comment_end(data, i) if what == _COMMENT else _find(data, i, _MORE) + 1
     n = _value_of(data, state[_BASE_AT], state[_BASE_TO], strings, state[_STRINGS], table)
+    strings[n] = 0
+    n = _value_of(data, state[_CANONICAL_AT], state[_CANONICAL_TO], strings, n + 1, table)
     strings[n] = 0
     at, to = state[_TITLE_AT], state[_TITLE_TO]
     _, state[_STRINGS] = _copy(data, at, to, _REFERENCES, strings, n + 1, table)
@@ -146,20 +157,31 @@ def _start(data, i, text, strings, nofollow, state, table):  # type: ignore[no-u
     i, closed, href, href_to, rel, rel_to = _attributes(data, i, key)
     if i > len(data):  # cut short: no tag
         return i
+    if state[_TEMPLATES] == 0 and (key not in _OF_HEAD or state[_TEXT] > 0):
+        state[_HEAD_ENDED] = 1
     if key == _TEMPLATE:
         state[_TEMPLATES] += 1
     elif key == _SVG:
         state[_DRAWINGS] += not closed
     elif href > 0 and state[_TEMPLATES] == 0:
-        if key == _BASE and state[_BASE_AT] == 0:
-            state[_BASE_AT], state[_BASE_TO] = href, href_to
-        elif key == _A and state[_LINKS] < len(nofollow):
-            nofollow[state[_LINKS]] = _says_nofollow(data, rel, rel_to)
-            _link(data, href, href_to, strings, state, table)
+        _keep_address(data, key, href, href_to, rel, rel_to, strings, nofollow, state, table)
     if closed and state[_DRAWINGS] > 0:  # only in a drawing does a slash close these
         return i
     end, mode = _contents(data, i, key, state)
     return end if mode == _HIDDEN else _show(data, i, end, mode, text, state, table)
+
+
+@helper
+def _keep_address(data, key, href, href_to, rel, rel_to, strings, nofollow, state, table):  # type: ignore[no-untyped-def]
+    """Keep the address of a link, of the first base, or of the first canonical URL in the head."""
+    if key == _BASE and state[_BASE_AT] == 0:
+        state[_BASE_AT], state[_BASE_TO] = href, href_to
+    elif key == _LINK and state[_CANONICAL_AT] == 0 and state[_HEAD_ENDED] == 0:
+        if _says_canonical(data, rel, rel_to):
+            state[_CANONICAL_AT], state[_CANONICAL_TO] = href, href_to
+    elif key == _A and state[_LINKS] < len(nofollow):
+        nofollow[state[_LINKS]] = _says_nofollow(data, rel, rel_to)
+        _link(data, href, href_to, strings, state, table)
 
 
 @helper
@@ -259,7 +281,7 @@ def _attributes(data, i, tag):  # type: ignore[no-untyped-def]
             return i + 1, closed, href, href_to, rel, rel_to
         name = i
         i = _until(data, i + 1, ATTRIBUTE_END)
-        key, letters_to = _word(data, name) if tag in (_A, _BASE) else (_ZERO, name)
+        key, letters_to = _word(data, name) if tag in (_A, _BASE, _LINK) else (_ZERO, name)
         key = key if letters_to == i else _ZERO
         value, value_to, i = _value(data, i)
         closed = False
@@ -364,6 +386,19 @@ def _says_nofollow(data, i, end):  # type: ignore[no-untyped-def]
             k += 1
         if k == 8:
             return True
+    return False
+
+
+@helper
+def _says_canonical(data, i, end):  # type: ignore[no-untyped-def]
+    """Is one of the words of a `rel` the word canonical?"""
+    begin = i
+    for at in range(i, end + 1):
+        if at == end or CLASS[data[at]] & SPACE:
+            key, letters_to = _word(data, begin)
+            if key == _CANONICAL and letters_to == at:
+                return True
+            begin = at + 1
     return False
 
 

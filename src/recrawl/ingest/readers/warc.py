@@ -10,7 +10,7 @@ from recrawl.ingest.lines import MALFORMED, reason
 from recrawl.ingest.resync import Resync
 from recrawl.ingest.rows import is_web, tables
 from recrawl.ingest.stream import CutShort
-from recrawl.page.responses import NOT_MODIFIED, shown, validators
+from recrawl.page.responses import NOT_MODIFIED, Response, read_response, validators
 from recrawl.page.rows import micros
 
 if TYPE_CHECKING:
@@ -89,18 +89,20 @@ def _row(record: Any) -> Row | None:
     if not is_web(url):
         return None
     at = micros(headers["WARC-Date"])
+    if at is None:
+        raise ValueError("The WARC-Date is empty.")
     block = record.reader.read(min(length, _LARGEST))  # asking for more takes memory for more
     if len(block) < min(length, _LARGEST):
         raise ValueError(f"The record ends after {len(block)} of {length} bytes.")
     status, http, body = _http(block)
-    row: Row = {"url": url, "at": at}
     if record.record_type == WarcRecordType.revisit:
         unchanged = "server-not-modified" in (headers.get("WARC-Profile") or "")
         answered = NOT_MODIFIED if unchanged else status or 200
-        return row | validators(at, http) | {"status": answered, "reported": False}
+        row: Row = {"url": url, "at": at, "status": answered, "reported": False}
+        return row | validators(at, http)
     if status is None:
         raise ValueError("The response has no HTTP status line.")
-    return row | shown(url, at, status, http, body)
+    return read_response(Response(url, at / 1e6, status, http, body)).row
 
 
 def _http(block: bytes) -> tuple[int | None, dict[str, str], bytes]:
