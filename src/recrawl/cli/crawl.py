@@ -27,11 +27,10 @@ from recrawl.cli.common import (
     clock,
     err,
     out,
-    policy_name,
     say,
 )
 from recrawl.errors import BadInput
-from recrawl.planner.plan import scorer
+from recrawl.planner.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +87,7 @@ def crawl(
     decided: dict[str, Any] = {
         "pace": Pace.parse(budget),
         "scope": Scope(reach, tuple(only), tuple(skip), depth, pages_per_host),
-        "policy": scorer(policy_name(policy, objective, queries), seed),
+        "policy": find_policy(policy, objective=objective, queries=queries, seed=seed),
         "every": units.duration(every),
         "discover": units.share(discover),
         "rules": recrawl.load_rules(rules) if rules else (),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ from recrawl.cycle import turn
 from recrawl.errors import BadInput
 from recrawl.history.memory import MemoryHistory
 from recrawl.model import DAY, VISITS
-from recrawl.planner.plan import fetches, scorer
+from recrawl.planner.plan import fetches
+from recrawl.planner.policy import find_policy
 from recrawl.random import uniform
 from recrawl.registry import make
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, Budget, FloatArray, IntArray, Time
-    from recrawl.protocols import Planned
+    from recrawl.protocols import Planned, Policy
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def _seen(urls: pa.Array) -> pa.Table:
 
 def replay(
     trace: Trace,
-    policy: str,
+    policy: str | Policy,
     budget: Budget,
     *,
     every: float = DAY,
@@ -186,7 +188,7 @@ def replay(
         known=engine.known,
         copies=trace,
     )
-    judge = scorer(policy, seed)
+    judge = find_policy(deepcopy(policy), seed=seed)  # what a run learns does not reach the next
     allowed = fetches(budget, len(trace))
     portions = _portions(replace(budget, fetches=allowed, share=None), parts)
     raw: list[tuple[int, int, IntArray, FloatArray]] = []

@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from recrawl import units
+from recrawl import units, urls
 from recrawl.errors import BadInput
 from recrawl.model import DAY
 from recrawl.planner.plan import (
-    DEFAULT_POLICY,
     DISCOVERED,
     SCORED,
-    boost,
-    contest,
+    describe,
     due,
-    p_change,
-    told,
+    find_candidates,
+    signal_gain,
 )
-from recrawl.planner.signals import odds, updated
 from recrawl.protocols import Reasoner
+from recrawl.public import public
 from recrawl.rates.smoothed import quantiles, smoothed
+from recrawl.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from recrawl.model import Budget, Time
-    from recrawl.planner.plan import Candidates
-    from recrawl.planner.rules import Rule
+    from recrawl.model import Budget, IntArray, Pages, Time
+    from recrawl.planner.plan import Candidates, PlanOptions
     from recrawl.planner.signals import SignalEvidence
-    from recrawl.protocols import History, Policy
+    from recrawl.protocols import History
 
-FAR = 3650.0  #: days to look ahead
+MAX_WAIT_DAYS = 3650.0  #: how far ahead to look for the day on which the page would be picked
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """What is known of one page and how it stands."""
+@public
+@dataclass(frozen=True, repr=False)
+class Explanation(Results):
+    """What is known of one page and how it ranks."""
 
     url: str
     history: str
@@ -46,120 +45,161 @@ class Explanation:
     rate_low: float  #: 5 % quantile
     rate_high: float  #: 95 % quantile
     p_change: float
-    signals: list[str]  #: what sitemaps and feeds say, and what that is worth
-    reasons: list[str]  #: why the policy wants it or not, the strongest first, if it can say
+    signals: list[str]  #: what sitemaps and feeds claim, and how far that can be believed
+    reasons: list[str]  #: the policy's reasons, the strongest first; empty if it gives none
     score: float
     rank: int  #: among all pages, by score
     of: int
     picked: bool
     verdict: str  #: what would have to happen for it to be picked
 
+    def records(self) -> Iterator[dict[str, str]]:
+        """The explanation line by line, as the command prints it."""
+        likely = f"90 % between {self.rate_low:.2g} and {self.rate_high:.2g}"
+        lines = [
+            ("page", self.url),
+            ("history", self.history),
+            ("rate", f"{self.rate:.3g} changes a day ({likely})"),
+            ("a visit now", f"shows a change with probability {self.p_change:.2f}"),
+            *(("signal", signal) for signal in self.signals),
+            *(("because", reason) for reason in self.reasons),
+            ("score", f"{self.score:.4g}, rank {self.rank:,} of {self.of:,}"),
+            ("in the plan", self.verdict),
+        ]
+        return ({"about": about, "text": text} for about, text in lines)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{line['about']:<11}  {line['text']}" for line in self.records())
+
+    def __repr__(self) -> str:
+        return f"<Explanation: {self.url}, rank {self.rank:,} of {self.of:,}>"
+
 
 def explain(
     history: History,
-    page_id: int,
-    budget: Budget | str | int,
-    *,
-    now: Time,
-    policy: str | Policy = DEFAULT_POLICY,
-    rules: Sequence[Rule] = (),
-    ties: str = "hash",
-    seed: int = 0,
+    page: str | int,
+    budget: Budget | str | int = "5%",
+    **options: Unpack[PlanOptions],
 ) -> Explanation:
-    """Explain one page against the plan for this budget."""
-    game = contest(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
-    found = np.flatnonzero(game.pages.page_id == page_id)
-    if not found.size:
-        raise BadInput(f"page_id must be that of a known page. Got {page_id!r}.")
-    one, row = game.pages.take(found), int(found[0])
-    rows, why = game.choose()
-    picked = bool(np.isin(row, rows))
-    apart = game.budget.discover is not None and game.pages.n_visits[row] == 0
-    rivals = rows[why == (DISCOVERED if apart else SCORED)]
+    """Explain one page, given by URL or page id, against the plan for this budget.
+
+    The options are those of `plan`.
+    """
+    pages = history.pages()
+    rows = _rows_of(pages, page)
+    candidates = find_candidates(history, pages, budget, **options)
+    now, one, row = candidates.now, pages.take(rows), int(rows[0])
+    chosen, why = candidates.choose()
+    picked = bool(np.isin(row, chosen))
+    apart = candidates.budget.discover is not None and pages.n_visits[row] == 0
+    rivals = chosen[why == (DISCOVERED if apart else SCORED)]
     low, high = quantiles(one, (0.05, 0.95))[0]
     return Explanation(
         url=one.urls()[0],
-        history=told(one, 0, game.now),
+        history=describe(one, 0, now),
         rate=float(smoothed(one)[0]),
         rate_low=float(low),
         rate_high=float(high),
-        p_change=float(
-            updated(p_change(game.policy, one, game.now), odds(game.heard, len(game.pages))[found])[
-                0
-            ]
-        ),
-        signals=[_signal(said, row, game.now) for said in game.heard if row in said.rows],
-        reasons=_reasons(game, row),
-        score=float(game.score[row]),
-        rank=_rank(game, row),
-        of=len(game.pages),
+        p_change=float(candidates.p_change(rows)[0]),
+        signals=[_signal(each, row, now) for each in candidates.signals if row in each.rows],
+        reasons=_reasons(candidates, row),
+        score=float(candidates.score[row]),
+        rank=_rank(candidates, row),
+        of=len(pages),
         picked=picked,
-        verdict="It is in the plan." if picked else _verdict(game, row, rivals),
+        verdict="It is in the plan." if picked else _verdict(candidates, row, rivals),
     )
 
 
-def _reasons(game: Candidates, row: int) -> list[str]:
-    return game.policy.reasons(game.pages, row) if isinstance(game.policy, Reasoner) else []
+def _rows_of(pages: Pages, page: str | int) -> IntArray:
+    """The row of a page, as an array of one."""
+    if isinstance(page, str):
+        rows = np.flatnonzero(pages.key == urls.keys([urls.canonical(page)])[0])
+        if not rows.size:
+            raise BadInput(
+                f"URL must be a page of the store. Got {page!r}, which it has never seen."
+            )
+        return rows
+    rows = np.flatnonzero(pages.page_id == page)
+    if not rows.size:
+        raise BadInput(f"page_id must be that of a known page. Got {page!r}.")
+    return rows
 
 
-def _signal(said: SignalEvidence, row: int, now: Time) -> str:
-    """What one kind of signal says of a page, and how far it can be believed on its host."""
-    at = int(np.flatnonzero(said.rows == row)[0])
-    ago = units.show_days((now - float(said.said[at])) / DAY)
-    seen = "since our last visit" if said.claimed[at] else "before our last visit"
+def _reasons(candidates: Candidates, row: int) -> list[str]:
     return (
-        f"{said.kind} says it changed {ago} ago, {seen}; on this host it tells "
-        f"{said.recall[at]:.0%} of the changes, and claims one in {said.false_alarms[at]:.0%} of "
-        f"the cases without: odds × {said.odds()[at]:.2g}"
+        candidates.policy.reasons(candidates.pages, row)
+        if isinstance(candidates.policy, Reasoner)
+        else []
     )
 
 
-def _rank(game: Candidates, row: int) -> int:
-    score, ties = game.score, game.ties
+def _signal(signal: SignalEvidence, row: int, now: Time) -> str:
+    """What one kind of signal claims about a page, and how far it can be believed on its host."""
+    at = int(np.flatnonzero(signal.rows == row)[0])
+    ago = units.show_days((now - float(signal.changed_at[at])) / DAY)
+    when = "since our last visit" if signal.is_news[at] else "before our last visit"
+    return (
+        f"{signal.kind} says it changed {ago} ago, {when}; on this host it reports "
+        f"{signal.recall[at]:.0%} of the changes, and claims one in {signal.false_alarms[at]:.0%} "
+        f"of the visits without: odds × {signal.odds()[at]:.2g}"
+    )
+
+
+def _rank(candidates: Candidates, row: int) -> int:
+    score, ties = candidates.score, candidates.ties
     ahead = (score > score[row]) | ((score == score[row]) & (ties < ties[row]))
     return int(ahead.sum()) + 1
 
 
-def _verdict(game: Candidates, row: int, winners: np.ndarray) -> str:
+def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:
     """Why the page is not in the plan; `winners` are the rows that are there for their score."""
-    if game.ruled.never[row]:
+    if candidates.rules.never[row]:
         return "A rule says never; remove the rule to have it picked."
-    if not game.eligible[row]:
-        when = units.show_time(float(due(game.pages, game.ruled)[row]))
-        why = "its visits fail" if game.pages.failures[row] else "a rule sets its least interval"
+    if not candidates.eligible[row]:
+        when = units.show_time(float(due(candidates.pages, candidates.rules)[row]))
+        why = (
+            "its visits fail"
+            if candidates.pages.failures[row]
+            else "a rule sets its least interval"
+        )
         return f"Not before {when}, because {why}."
     if not winners.size:
         return "The budget leaves nothing for scored pages; raise it."
-    if game.budget.bytes is not None or game.budget.seconds is not None:
+    if candidates.budget.bytes is not None or candidates.budget.seconds is not None:
         return "Better pages use up the bytes or the time, or it does not fit into the rest."
-    rivals = winners[game.pages.host[winners] == game.pages.host[row]]
-    caps = game.budget.host_cap is not None or game.budget.host_delay > 0
-    capped = caps and (game.score[row] > game.score[winners].min() or len(winners) < game.fetches)
+    rivals = winners[candidates.pages.host[winners] == candidates.pages.host[row]]
+    caps = candidates.budget.host_cap is not None or candidates.budget.host_delay > 0
+    capped = caps and (
+        candidates.score[row] > candidates.score[winners].min() or len(winners) < candidates.fetches
+    )
     if capped and not rivals.size:
         return "Its host's cap or delay allows no visit; raise it."
-    needed = float(game.score[rivals if capped else winners].min())
-    wait = _wait(game, row, needed)
+    needed = float(candidates.score[rivals if capped else winners].min())
+    wait = _wait(candidates, row, needed)
     if capped:
         return f"Better pages of its host use up the host's cap. {wait}"
-    apart = caps or game.budget.discover is not None
-    return wait if apart else f"{wait} Or with a budget of {_rank(game, row):,} fetches."
+    apart = caps or candidates.budget.discover is not None
+    return wait if apart else f"{wait} Or with a budget of {_rank(candidates, row):,} fetches."
 
 
-def _wait(game: Candidates, row: int, needed: float) -> str:
-    """How long it would have to stay unseen."""
+def _wait(candidates: Candidates, row: int, needed: float) -> str:
+    """How long the page would have to stay unseen to score more than `needed`."""
 
     def score(days: float) -> float:
-        last = game.pages.last_visit.copy()
-        seen = game.pages.first_seen.copy()
+        last = candidates.pages.last_visit.copy()
+        seen = candidates.pages.first_seen.copy()
         last[row] -= days * DAY
         seen[row] -= days * DAY
-        older = replace(game.pages, last_visit=last, first_seen=seen)
-        worth = game.policy.score(older, game.now) * game.ruled.weight
-        return float((worth * boost(game.policy, game.heard, older, game.now))[row])
+        older = replace(candidates.pages, last_visit=last, first_seen=seen)
+        worth = candidates.policy.score(older, candidates.now) * candidates.rules.weight
+        return float(
+            (worth * signal_gain(candidates.policy, candidates.signals, older, candidates.now))[row]
+        )
 
-    if not score(FAR) > needed:
+    if not score(MAX_WAIT_DAYS) > needed:
         return "Waiting alone would not do it under this policy: it must be seen to change."
-    low, high = 0.0, FAR
+    low, high = 0.0, MAX_WAIT_DAYS
     while high - low > max(0.01, 0.001 * high):
         middle = (low + high) / 2
         low, high = (low, middle) if score(middle) > needed else (middle, high)

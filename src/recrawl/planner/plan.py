@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 import numpy as np
 
-from recrawl import registry, units
+from recrawl import units
 from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
 from recrawl.planner.choose import Allowance
-from recrawl.planner.rules import Rule, Ruled, apply
-from recrawl.planner.signals import SignalEvidence, heard, odds, updated
+from recrawl.planner.policy import find_policy
+from recrawl.planner.rules import RuleColumns, rule_columns
+from recrawl.planner.signals import SignalEvidence, evidence, multiply_odds, odds_factors
 from recrawl.protocols import Forecaster
+from recrawl.public import public
 from recrawl.random import drawn
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
+from recrawl.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
+    from recrawl.planner.rules import Rule
     from recrawl.protocols import History, Policy
 
-DEFAULT_POLICY = "auto"  #: because it learns from all there is, and starves no page
 #: Why a page is in a plan, in their order there.
 PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED = range(5)
 WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ")
-RETRY_FIRST, RETRY_LAST = 3600.0, 30 * DAY  #: back-off of a failing page: doubles in between
-AHEAD = DAY  #: by how much the clocks of those who record visits may be fast
+#: Wait before a failing page is tried again, first and longest; it doubles in between.
+FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 3600.0, 30 * DAY
+MAX_CLOCK_ERROR_SECONDS = DAY  #: by which the clock that recorded the visits may be fast
 
 
+class PlanOptions(TypedDict, total=False):
+    """The keyword arguments of `plan`, for functions that take the same."""
+
+    now: Required[Time]
+    policy: str | Policy | None
+    objective: str | None
+    queries: str | Path | None
+    rules: Sequence[Rule]
+    ties: str
+    seed: int
+
+
+@public
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Results):
     """The chosen pages of one cycle, best first, each with its reason."""
 
     pages: Pages
     score: FloatArray
     p_change: FloatArray
-    why: NDArray[np.int8]  #: PINNED, OVERDUE, SCORED or EXPLORED
+    why: NDArray[np.int8]  #: PINNED, OVERDUE, DISCOVERED, SCORED or EXPLORED
     now: Time
 
     def __len__(self) -> int:
@@ -71,12 +89,21 @@ class Plan:
                 "score": float(self.score[i]),
                 "p_change": float(self.p_change[i]),
                 "last_visit": None if np.isnan(last) else units.show_time(last),
-                "reason": WHY[self.why[i]] + told(self.pages, i, self.now),
+                "reason": WHY[self.why[i]] + describe(self.pages, i, self.now),
             }
 
+    def to_arrow(self) -> pa.Table:
+        """The plan as an Arrow table, with the columns of `records` even where it is empty."""
+        import pyarrow as pa
 
-def told(pages: Pages, row: int, now: Time) -> str:
-    """What the history of one page says, in words."""
+        types = {"rank": pa.int64(), "score": pa.float64(), "p_change": pa.float64()}
+        names = ("url", "rank", "score", "p_change", "last_visit", "reason")
+        schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+        return pa.Table.from_pylist(list(self.records()), schema)
+
+
+def describe(pages: Pages, row: int, now: Time) -> str:
+    """The history of one page in words."""
     n, x = int(pages.n_compared[row]), int(pages.n_changes[row])
     seen = pages.last_visit[row]
     tries = int(pages.failures[row])
@@ -95,35 +122,35 @@ def told(pages: Pages, row: int, now: Time) -> str:
 
 @dataclass(frozen=True)
 class Candidates:
-    """All that a choice depends on; `explain` looks into it."""
+    """The pages to choose from, and all that the choice depends on."""
 
     pages: Pages
     policy: Policy
-    heard: list[SignalEvidence]  #: what signals say of the pages
+    signals: list[SignalEvidence]  #: what sitemaps and feeds claim about the pages
     score: FloatArray
     ties: KeyArray
-    ruled: Ruled
+    rules: RuleColumns
     eligible: BoolArray
     fetches: int
     budget: Budget
     now: Time
 
     def choose(self) -> tuple[IntArray, NDArray[np.int8]]:
-        """The winning rows, best first within each reason, and the reasons."""
+        """The chosen rows, best first within each reason, and the reasons."""
         allowance = _allowance(self.pages, self.budget)
         rows = np.flatnonzero(self.eligible)
         explored = int(self.budget.explore * self.fetches)
         overdue, days = rows[:0], self.score
-        if explored or self.ruled.max_interval.min(initial=np.inf) < np.inf:
+        if explored or self.rules.max_interval.min(initial=np.inf) < np.inf:
             days = self.pages.days_since_visit(self.now)
-            overdue = rows[days[rows] * DAY >= self.ruled.max_interval[rows]]
+            overdue = rows[days[rows] * DAY >= self.rules.max_interval[rows]]
         new, known, discovered = rows[:0], rows, 0
         if self.budget.discover is not None:
             unseen = self.pages.n_visits[rows] == 0
             new, known = rows[unseen], rows[~unseen]
             discovered = _whole(self.budget.discover * self.fetches, self.now)
         stages = (
-            (PINNED, rows[self.ruled.pin[rows]], self.score, self.fetches),
+            (PINNED, rows[self.rules.pin[rows]], self.score, self.fetches),
             (OVERDUE, overdue, self.score, self.fetches),
             (DISCOVERED, new, self.score, discovered),
             (SCORED, known, self.score, self.fetches - explored),
@@ -138,62 +165,70 @@ class Candidates:
             left -= len(taken)
         return np.concatenate(chosen), np.concatenate(why)
 
-
-def contest(
-    history: History,
-    budget: Budget | str | int,
-    *,
-    now: Time,
-    policy: str | Policy = DEFAULT_POLICY,
-    rules: Sequence[Rule] = (),
-    ties: str = "hash",
-    seed: int = 0,
-) -> Candidates:
-    """Score the pages of a history and apply the rules."""
-    if ties not in ("hash", "id"):
-        raise BadInput(f"ties must be 'hash' or 'id'. Got {ties!r}.")
-    judge = scorer(policy, seed) if isinstance(policy, str) else policy
-    spend = budget if isinstance(budget, Budget) else units.budget(budget)
-    pages = history.pages()
-    now = _checked(now, pages)
-    judge.learn(history, pages, now)
-    ruled = apply(rules, pages)
-    claims = history.signals()
-    said = heard(claims, pages) if claims is not None else []
-    return Candidates(
-        pages=pages,
-        policy=judge,
-        heard=said,
-        score=judge.score(pages, now) * ruled.weight * boost(judge, said, pages, now),
-        ties=drawn(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
-        ruled=ruled,
-        eligible=~ruled.never & (ruled.pin | (now >= due(pages, ruled))),
-        fetches=fetches(spend, len(pages)),
-        budget=spend,
-        now=now,
-    )
+    def p_change(self, rows: IntArray) -> FloatArray:
+        """The probability that a visit now shows a change, given what signals claim."""
+        p = p_change(self.policy, self.pages.take(rows), self.now)
+        return multiply_odds(p, odds_factors(self.signals, len(self.pages))[rows])
 
 
 def plan(
     history: History,
-    budget: Budget | str | int,
+    budget: Budget | str | int = "5%",
     *,
     now: Time,
-    policy: str | Policy = DEFAULT_POLICY,
+    policy: str | Policy | None = None,
+    objective: str | None = None,
+    queries: str | Path | None = None,
     rules: Sequence[Rule] = (),
     ties: str = "hash",
     seed: int = 0,
 ) -> Plan:
     """Choose the pages to fetch now, best first.
 
-    Ties go by a fixed pseudo-random number of the page drawn with `seed`, or by `ties="id"` to
-    the lowest page id.
+    An `objective` stands for the policy that seeks it; the objective "search" needs `queries`, a
+    file of what people search for. Equal scores go by a pseudo-random number of the page, drawn
+    with `seed`, or with `ties="id"` to the lowest page id.
     """
-    game = contest(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
-    rows, why = game.choose()
-    chosen = game.pages.take(rows)
-    p = updated(p_change(game.policy, chosen, game.now), odds(game.heard, len(game.pages))[rows])
-    return Plan(chosen, game.score[rows], p, why, game.now)
+    scorer = find_policy(policy, objective=objective, queries=queries, seed=seed)
+    candidates = find_candidates(
+        history, history.pages(), budget, now=now, policy=scorer, rules=rules, ties=ties, seed=seed
+    )
+    rows, why = candidates.choose()
+    p = candidates.p_change(rows)
+    return Plan(candidates.pages.take(rows), candidates.score[rows], p, why, candidates.now)
+
+
+def find_candidates(
+    history: History, pages: Pages, budget: Budget | str | int, **options: Unpack[PlanOptions]
+) -> Candidates:
+    """Score the pages of a history and apply the rules; the options are those of `plan`."""
+    ties, seed = options.get("ties", "hash"), options.get("seed", 0)
+    if ties not in ("hash", "id"):
+        raise BadInput(f"ties must be 'hash' or 'id'. Got {ties!r}.")
+    policy = find_policy(
+        options.get("policy"),
+        objective=options.get("objective"),
+        queries=options.get("queries"),
+        seed=seed,
+    )
+    budget = budget if isinstance(budget, Budget) else units.budget(budget)
+    now = _checked(options["now"], pages)
+    policy.learn(history, pages, now)
+    rules = rule_columns(options.get("rules", ()), pages)
+    claims = history.signals()
+    signals = evidence(claims, pages) if claims is not None else []
+    return Candidates(
+        pages=pages,
+        policy=policy,
+        signals=signals,
+        score=policy.score(pages, now) * rules.weight * signal_gain(policy, signals, pages, now),
+        ties=drawn(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
+        rules=rules,
+        eligible=~rules.never & (rules.pin | (now >= due(pages, rules))),
+        fetches=fetches(budget, len(pages)),
+        budget=budget,
+        now=now,
+    )
 
 
 def p_change(policy: Policy, pages: Pages, now: Time) -> FloatArray:
@@ -203,18 +238,18 @@ def p_change(policy: Policy, pages: Pages, now: Time) -> FloatArray:
     return from_rate(smoothed(pages), pages.days_since_visit(now)).p_change
 
 
-def boost(
-    policy: Policy, said: list[SignalEvidence], pages: Pages, now: Time
+def signal_gain(
+    policy: Policy, signals: list[SignalEvidence], pages: Pages, now: Time
 ) -> FloatArray | float:
-    """What signals make of scores: as much as of the probability of a change."""
-    if not said:
+    """Factor of each score: how much signals raise or lower the probability of a change."""
+    if not signals:
         return 1.0
     p = np.clip(p_change(policy, pages, now), 1e-9, 1.0)
-    return updated(p, odds(said, len(pages))) / p
+    return multiply_odds(p, odds_factors(signals, len(pages))) / p
 
 
 def fetches(budget: Budget, pages: int) -> int:
-    """How many pages the budget allows, of so many."""
+    """How many fetches the budget allows where there are this many pages."""
     _check_budget(budget)
     if budget.share is not None:
         least = 1 if budget.share > 0 and pages else 0  # a share of a few pages is still a plan
@@ -222,27 +257,21 @@ def fetches(budget: Budget, pages: int) -> int:
     return pages if budget.fetches is None else min(int(budget.fetches), pages)
 
 
-def due(pages: Pages, ruled: Ruled) -> FloatArray:
+def due(pages: Pages, rules: RuleColumns) -> FloatArray:
     """When each page may be visited again: its least interval, and back-off while it fails."""
-    if not (pages.failures.any() or ruled.min_interval.any()):
+    if not (pages.failures.any() or rules.min_interval.any()):
         return np.full(len(pages), -np.inf)
     doublings = np.minimum(np.maximum(pages.failures - 1, 0), 30)
-    retry = np.where(pages.failures > 0, np.minimum(RETRY_FIRST * 2.0**doublings, RETRY_LAST), 0.0)
-    wait = np.maximum(retry, ruled.min_interval)
+    retry = np.where(
+        pages.failures > 0, np.minimum(FIRST_RETRY_SECONDS * 2.0**doublings, MAX_RETRY_SECONDS), 0.0
+    )
+    wait = np.maximum(retry, rules.min_interval)
     last = np.where(np.isnan(pages.last_attempt), -np.inf, pages.last_attempt)
     return np.where(wait > 0, last + wait, -np.inf)
 
 
-def scorer(name: str, seed: int) -> Policy:
-    """A policy by name; one that draws at random draws with the same seed as the ties."""
-    part = registry.part_class("policy", name)
-    arguments = {"seed": seed} if "seed" in signature(part).parameters else {}
-    found: Policy = registry.make("policy", name, **arguments)
-    return found
-
-
 def _whole(quota: float, now: Time) -> int:
-    """The quota as a whole number, which over many plans it is in the mean: 0.2 is a 1 at times.
+    """The quota as a whole number, right on average over many plans: 0.2 is 1 in every fifth.
 
     >>> round(sum(_whole(0.2, now=cycle) for cycle in range(10_000)) / 10_000, 1)
     0.2
@@ -252,11 +281,11 @@ def _whole(quota: float, now: Time) -> int:
 
 
 def _checked(now: Time, pages: Pages) -> Time:
-    """A plan may not see what comes after it; if clocks differ, it is as of the last visit."""
+    """The time to plan for: `now`, or that of the last visit where its clock was a little fast."""
     latest = float(np.fmax.reduce(pages.last_attempt, initial=-np.inf))
     if not isinstance(now, int | float):
         raise BadInput(f"now must be seconds since 1970. Got {now!r}; try datetime.timestamp().")
-    if not (np.isfinite(now) and now >= latest - AHEAD):
+    if not (np.isfinite(now) and now >= latest - MAX_CLOCK_ERROR_SECONDS):
         raise BadInput(
             f"now must be a time not before the last visit, {units.show_time(latest)}. "
             f"Got {units.show_time(now)}; leave it out, or give a later one."
@@ -265,7 +294,7 @@ def _checked(now: Time, pages: Pages) -> Time:
 
 
 def _check_budget(budget: Budget) -> None:
-    """Refuse a budget that cannot be meant."""
+    """Raise BadInput for a negative or contradictory budget."""
     limits = {"share": 1.0, "explore": 1.0, "discover": 1.0}
     for name in (f.name for f in fields(budget)):
         value, most = getattr(budget, name), limits.get(name, np.inf)
@@ -298,7 +327,7 @@ def _allowance(pages: Pages, budget: Budget) -> Allowance:
 
 
 def _costs(name: str, cost: FloatArray, limit: float | None) -> FloatArray:
-    """What each page costs; those of unknown cost are taken to cost the mean of the others."""
+    """The cost of each page; the mean of the others where it is unknown."""
     known = np.isfinite(cost) & (cost >= 0)
     if limit is None:
         return np.zeros(len(cost))

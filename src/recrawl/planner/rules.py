@@ -1,4 +1,4 @@
-"""What does the user say of some pages? Per-pattern rules from a TOML file.
+"""What does the user demand of some pages? Rules by URL pattern, from a TOML file.
 
     [[rule]]
     match = "https://example.org/news/*"   # the whole canonical URL; * stands for anything
@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recrawl.errors import BadInput
+from recrawl.public import public
 from recrawl.units import duration
 
 if TYPE_CHECKING:
@@ -42,8 +43,11 @@ KEYS: dict[str, tuple[Any, str]] = {
 }
 
 
+@public
 @dataclass(frozen=True)
 class Rule:
+    """What holds for the pages whose URL matches; None leaves a key to earlier rules."""
+
     match: str
     pin: bool | None = None
     never: bool | None = None
@@ -53,8 +57,8 @@ class Rule:
 
 
 @dataclass
-class Ruled:
-    """The rules as columns."""
+class RuleColumns:
+    """The rules that hold for each page, as columns."""
 
     pin: BoolArray
     never: BoolArray
@@ -100,10 +104,10 @@ def pattern(match: str) -> str:
     return "^" + ".*".join(re.escape(piece) for piece in match.split("*")) + "$"
 
 
-def apply(rules: Sequence[Rule], pages: Pages) -> Ruled:
+def rule_columns(rules: Sequence[Rule], pages: Pages) -> RuleColumns:
     """The rules that hold for each page; URLs are read only if there are rules."""
     n = len(pages)
-    ruled = Ruled(
+    columns = RuleColumns(
         pin=np.zeros(n, np.bool_),
         never=np.zeros(n, np.bool_),
         min_interval=np.zeros(n),
@@ -114,8 +118,8 @@ def apply(rules: Sequence[Rule], pages: Pages) -> Ruled:
     for rule in rules:
         matched = pc.match_substring_regex(urls, pattern(rule.match))
         rows = matched.to_numpy(zero_copy_only=False)
-        for name in vars(ruled):
+        for name in vars(columns):
             value = getattr(rule, name)
             if value is not None:
-                getattr(ruled, name)[rows] = value
-    return ruled
+                getattr(columns, name)[rows] = value
+    return columns

@@ -1,9 +1,9 @@
-"""How much is a claim of change worth? As much as such claims have been on its host.
+"""How far can a claim of change be believed? As far as earlier claims on its host were right.
 
-Of each kind of signal (sitemap, feed) two numbers are learned from compared visits, by host and
-drawn towards those of all hosts: how many of the changes it tells (recall), and how often it claims
-one where there was none (false alarms). A page's odds of having changed are multiplied by what that
-makes of a claim, or of silence, since its last visit (after Busa-Fekete et al. 2025).
+Compared visits give two numbers for each kind of signal (sitemap, feed) and host, shrunk towards
+those of all hosts: the share of the changes that it reports (recall), and the share of the visits
+without a change for which it claims one (false alarms). A claim since the last visit, or its
+absence, multiplies the odds that a page has changed (after Busa-Fekete et al. 2025).
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ import numpy as np
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Signals
 
-DOUBT = 1e-6  #: however often they were right or wrong, the next time it may be otherwise
-STRENGTH = 4.0  #: visits that the mean of all hosts counts as, on one host
+MIN_SHARE = 1e-6  #: recall and false alarms are kept this far from 0 and 1
+PRIOR_VISITS = 4.0  #: visits to one host that the mean of all hosts counts as
 
 
 @dataclass(frozen=True)
 class SignalEvidence:
-    """What one kind of signal says of pages: a row a page of `rows`."""
+    """What one kind of signal claims about pages; the other columns are parallel to `rows`."""
 
     kind: str
-    rows: IntArray  #: of the pages it speaks of
-    said: FloatArray  #: when they last changed, it claims
-    claimed: BoolArray  #: that is after our last visit
+    rows: IntArray  #: of the pages it mentions
+    changed_at: FloatArray  #: when they last changed, by its claim
+    is_news: BoolArray  #: the claimed change is after our last visit
     recall: FloatArray
     false_alarms: FloatArray
 
     def odds(self) -> FloatArray:
-        """What the odds of a change are multiplied by."""
+        """Factor of the odds of a change, for each of `rows`."""
         return np.where(
-            self.claimed,
+            self.is_news,
             self.recall / self.false_alarms,
             (1 - self.recall) / (1 - self.false_alarms),
         )
 
 
-def heard(signals: Signals, pages: Pages) -> list[SignalEvidence]:
-    """Kind by kind, what signals say of the pages."""
-    found = []
+def evidence(signals: Signals, pages: Pages) -> list[SignalEvidence]:
+    """What each kind of signal claims about these pages."""
+    kinds = []
     order = np.argsort(pages.page_id)
     for kind in np.unique(signals.latest["kind"]).tolist():
         mine = signals.latest["kind"] == kind
@@ -52,24 +52,24 @@ def heard(signals: Signals, pages: Pages) -> list[SignalEvidence]:
         there = pages.page_id[order[place]] == ids if len(order) else np.zeros(len(ids), np.bool_)
         rows, said = order[place[there]], said[there]
         recall, alarms = _trust(signals, kind, pages.host[rows])
-        claimed = said > np.nan_to_num(pages.last_visit[rows], nan=-np.inf)
-        found.append(SignalEvidence(kind, rows, said, claimed, recall, alarms))
-    return found
+        is_news = said > np.nan_to_num(pages.last_visit[rows], nan=-np.inf)
+        kinds.append(SignalEvidence(kind, rows, said, is_news, recall, alarms))
+    return kinds
 
 
-def odds(all_heard: list[SignalEvidence], pages: int) -> FloatArray:
-    """For each page what its odds of having changed are multiplied by."""
-    factor = np.ones(pages)
-    for one in all_heard:
-        factor[one.rows] *= one.odds()
+def odds_factors(signals: list[SignalEvidence], n_pages: int) -> FloatArray:
+    """Factor of each page's odds of having changed, over all kinds of signals."""
+    factor = np.ones(n_pages)
+    for each in signals:
+        factor[each.rows] *= each.odds()
     return factor
 
 
-def updated(p: FloatArray, factor: FloatArray) -> FloatArray:
-    """Probabilities whose odds are multiplied.
+def multiply_odds(p: FloatArray, factor: FloatArray) -> FloatArray:
+    """The probabilities after their odds are multiplied by a factor.
 
     >>> import numpy as np
-    >>> updated(np.array([0.5, 0.2]), np.array([9.0, 1.0])).tolist()
+    >>> multiply_odds(np.array([0.5, 0.2]), np.array([9.0, 1.0])).tolist()
     [0.9, 0.2]
     """
     new: FloatArray = p * factor / (1 - p + p * factor)
@@ -85,9 +85,9 @@ def _trust(signals: Signals, kind: str, host: IntArray) -> tuple[FloatArray, Flo
     def share(yes: str, no: str) -> FloatArray:
         a, b = tally[yes][mine], tally[no][mine]
         mean = (a.sum() + 0.5) / (a.sum() + b.sum() + 1)
-        said = np.bincount(tally["host"][mine], a, minlength=hosts)
-        whole = said + np.bincount(tally["host"][mine], b, minlength=hosts)
-        found: FloatArray = ((said + STRENGTH * mean) / (whole + STRENGTH))[host]
-        return np.clip(found, DOUBT, 1 - DOUBT)
+        hits = np.bincount(tally["host"][mine], a, minlength=hosts)
+        visits = hits + np.bincount(tally["host"][mine], b, minlength=hosts)
+        shrunk: FloatArray = ((hits + PRIOR_VISITS * mean) / (visits + PRIOR_VISITS))[host]
+        return np.clip(shrunk, MIN_SHARE, 1 - MIN_SHARE)
 
     return share("found", "missed"), share("false_alarms", "quiet")
