@@ -24,7 +24,7 @@ from recrawl.history.signals import KEPT
 from recrawl.model import DAY, Signals
 from recrawl.page.responses import Response, to_visits
 from recrawl.page.sitemaps import MOST_ELEMENTS, MOST_ENTRIES, Entry, entries
-from recrawl.planner.signals import heard, odds, updated
+from recrawl.planner.signals import evidence, multiply_odds, odds_factors
 
 NOON = 1_699_963_200.0  # 2023-11-14T12:00Z
 MIDNIGHT = NOON - DAY / 2
@@ -469,10 +469,10 @@ def visited(host, at):
 def test_odds_of_a_claim_and_of_silence_by_hand():
     pages = visited([0, 0, 1, 1], [NOON] * 4)
     said = [NOON + 1, NOON - 1, NOON + 1, NOON - 1]
-    told = heard(signals(pages, said, [(8, 2, 1, 9), (0, 10, 0, 10)]), pages)
+    told = evidence(signals(pages, said, [(8, 2, 1, 9), (0, 10, 0, 10)]), pages)
     # Four visits of the mean of all hosts (8.5/21 and 1.5/21) are added to each host's own.
     factor = [202 / 27, 92 / 267, 34 / 6, (294 - 34) / (294 - 6)]
-    assert odds(told, 4) == pytest.approx(factor)
+    assert odds_factors(told, 4) == pytest.approx(factor)
 
 
 count = st.floats(0, 1e9).map(math.floor)
@@ -484,8 +484,8 @@ count = st.floats(0, 1e9).map(math.floor)
 )
 def test_no_experience_makes_anything_certain(tally, p):
     pages = visited([*range(len(tally))] * 2, [NOON] * len(tally) + [np.nan] * len(tally))
-    factor = odds(heard(signals(pages, [NOON] * len(pages), tally), pages), len(pages))
+    factor = odds_factors(evidence(signals(pages, [NOON] * len(pages), tally), pages), len(pages))
     assert np.all(np.isfinite(factor) & (factor > 0))
-    new = updated(np.full(len(pages), p), factor)
+    new = multiply_odds(np.full(len(pages), p), factor)
     assert np.all((new >= 0) & (new <= 1))
     assert p in (0, 1) or np.all(new > 0)
