@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from recrawl.page.scan import scan
+from recrawl.page.html_scanner import scan
 
 UNSEEN = ["script", "style", "noscript", "iframe", "noembed", "noframes"]
 ANY = 1_000_000

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recrawl.allocate import freshness_rates
 from recrawl.allocate.whole import spread, staleness, whole_visits
 from recrawl.page.fingerprints import words
-from recrawl.page.lexer import spaced
+from recrawl.page.word_hashes import spaced
 from recrawl.search import terms
 from recrawl.search.copies import Copies
 from recrawl.search.curves import curves, rank_of, score_at

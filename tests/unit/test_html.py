@@ -8,7 +8,7 @@ import pytest
 
 from recrawl.page.entities import table
 from recrawl.page.html import MAX_LINKS, read, squeeze
-from recrawl.page.scan import scan
+from recrawl.page.html_scanner import scan
 
 URL = "http://a.org/x/y"
 

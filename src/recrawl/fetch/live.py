@@ -20,7 +20,7 @@ from recrawl.fetch.dispatch import FORBIDDEN, Dispatcher, Run
 from recrawl.fetch.hosts import Hosts
 from recrawl.page.decode import unpack
 from recrawl.page.responses import NO_ANSWER, Response, conditional, read_response
-from recrawl.page.rows import table
+from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recrawl.fetch.dispatch import Item, Task
     from recrawl.fetch.warc import Archive
     from recrawl.model import Pages
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Planned
 
 BATCH = 200  #: visits, or
@@ -263,7 +263,7 @@ class LiveEngine:
     def _batch(self, rows: list[Row]) -> pa.Table:
         if self._archive is not None:
             self._archive.flush()
-        return table(rows)
+        return visit_table(rows)
 
     def _note(self, skipped: list[Skipped]) -> list[Row]:
         """Pages that robots.txt forbids are recorded as failed: else they would stay due for ever.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from recrawl import registry
 from recrawl.errors import BadInput
+from recrawl.ingest.file_stream import opened
 from recrawl.ingest.sniff import reader_of
-from recrawl.ingest.stream import opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from recrawl.ingest.stream import Tap
+    from recrawl.ingest.file_stream import Tap
     from recrawl.protocols import Reader
 
 MAX_OPEN_FILES = 64  #: an open packed file takes about a megabyte; further ones are opened twice

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import IO, TYPE_CHECKING, Any
 
-from recrawl.ingest.rows import sound
+from recrawl.ingest.foreign_values import check_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
 
 LONGEST = 8 << 20  #: bytes; a longer line is rejected unread
@@ -86,7 +86,7 @@ def parsed(
     """The rows of every line; those that do not parse are rejected."""
     for number, line in lines:
         try:
-            rows = [sound(row) for row in parse(line)]
+            rows = [check_ranges(row) for row in parse(line)]
         except MALFORMED as error:
             source.reject(f"line {number}", reason(error), line)
         else:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from recrawl import registry
 from recrawl.errors import BadInput
-from recrawl.ingest.stream import HEAD
+from recrawl.ingest.file_stream import HEAD
 
 if TYPE_CHECKING:
-    from recrawl.ingest.stream import Tap
+    from recrawl.ingest.file_stream import Tap
     from recrawl.protocols import Reader
 
 _FIRST = 5  # lines looked at: one may be malformed, but a later one may be quoted matter

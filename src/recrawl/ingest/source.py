@@ -6,16 +6,16 @@ import json
 from typing import IO, TYPE_CHECKING, cast
 
 from recrawl.errors import BadInput
-from recrawl.ingest.check import checked
-from recrawl.ingest.rows import regrouped
-from recrawl.ingest.stream import CutShort
+from recrawl.ingest.batches import concatenated
+from recrawl.ingest.file_stream import CutShort
+from recrawl.ingest.validate import checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from recrawl.ingest.stream import Tap
+    from recrawl.ingest.file_stream import Tap
     from recrawl.model import Time
     from recrawl.protocols import Reader
 
@@ -50,7 +50,7 @@ class FileSource:
             if reader is None or not stream.peek(1):
                 stream.read(1)  # empty, or cut before its first byte
                 return
-            for table in regrouped(reader.read(cast("IO[bytes]", stream), self)):
+            for table in concatenated(reader.read(cast("IO[bytes]", stream), self)):
                 kept, bad = checked(table, self.now)
                 for row, reason in bad.items():
                     where = f"record {self.rows + row + 1}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.page.buckets import BUCKETS, document_counts, term_counts
+from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.page.letters import CLASS, DIGIT, EQUALS, LETTER, helper
+from recrawl.page.byte_classes import CLASS, DIGIT, EQUALS, LETTER
+from recrawl.page.kernels import kernel_helper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +37,7 @@ def table() -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(packed), np.uint8).reshape(len(rows), width)
 
 
-@helper
+@kernel_helper
 def reference(data, i, end, place, out, n, table):  # type: ignore[no-untyped-def]
     """Write what the "&" at i stands for, itself if need be. Where to go on, and to write on?"""
     if i + 1 < end and data[i + 1] == 35:
@@ -55,7 +56,7 @@ def reference(data, i, end, place, out, n, table):  # type: ignore[no-untyped-de
     return i + 1, n + 1
 
 
-@helper
+@kernel_helper
 def _number(data, i, end):  # type: ignore[no-untyped-def]
     """The character of the number at i, and where that ends: at -1 if there is none."""
     radix = 10
@@ -75,14 +76,14 @@ def _number(data, i, end):  # type: ignore[no-untyped-def]
     return code, i + 1 if i < end and data[i] == 59 else i
 
 
-@helper
+@kernel_helper
 def _digit(byte):  # type: ignore[no-untyped-def]
     if CLASS[byte] & DIGIT:
         return byte - 48
     return (byte | 32) - 87 if CLASS[byte] & LETTER else 99
 
 
-@helper
+@kernel_helper
 def _put(out, n, code):  # type: ignore[no-untyped-def]
     """Write a character. Where does it end?"""
     if code < 0x80:
@@ -95,7 +96,7 @@ def _put(out, n, code):  # type: ignore[no-untyped-def]
     return n + more + 1
 
 
-@helper
+@kernel_helper
 def _name(data, i, end, table):  # type: ignore[no-untyped-def]
     """Which name, -1 if none, stands at i, and where does it end?"""
     stop = i
@@ -113,7 +114,7 @@ def _name(data, i, end, table):  # type: ignore[no-untyped-def]
     return -1, i
 
 
-@helper
+@kernel_helper
 def _lookup(data, begin, end, table):  # type: ignore[no-untyped-def]
     low, high = 0, len(table)
     while low < high:
@@ -128,7 +129,7 @@ def _lookup(data, begin, end, table):  # type: ignore[no-untyped-def]
     return -1
 
 
-@helper
+@kernel_helper
 def _compare(data, begin, end, row):  # type: ignore[no-untyped-def]
     """Is what stands here before (< 0) or after (> 0) the name in a row of the table?"""
     for k in range(end - begin):

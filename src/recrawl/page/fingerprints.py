@@ -19,6 +19,11 @@ _SIMHASH_WIDTH = 3  # single words would let the common ones decide
 _BITS = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.int64)
 
 
+def text_hash(text: str) -> int:
+    """64 bits, equal for equal texts."""
+    return int(xxh3_64_intdigest(text.encode()))
+
+
 def words(text: str) -> list[str]:
     """Its letters and digits in lower case, word by word."""
     return _WORD.findall(text.lower())
@@ -64,7 +69,7 @@ def simhash(text: str) -> int:
 def _runs(text: str, width: int) -> KeyArray:
     """A hash for each run of `width` words, in order."""
     tokens = words(text)
-    hashes = {word: xxh3_64_intdigest(word.encode()) for word in set(tokens)}
+    hashes = {word: text_hash(word) for word in set(tokens)}
     tokens_ = np.fromiter(map(hashes.__getitem__, tokens), np.uint64, len(tokens))
     width = min(width, len(tokens))
     count = len(tokens) - width + 1 if tokens else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-from recrawl.page.scan import scan, squeeze
+from recrawl.page.html_scanner import scan, squeeze
 from recrawl.urls import resolved
 
 __all__ = ["MAX_LINKS", "Seen", "read", "squeeze"]

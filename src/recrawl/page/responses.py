@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from recrawl import urls
 from recrawl.page import parse
 from recrawl.page.decode import unpack
-from recrawl.page.rows import header_micros, of_content, table
+from recrawl.page.times import header_micros
+from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from recrawl.model import Time
     from recrawl.page import Content
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
 
 NO_ANSWER = 0  #: status of a fetch without a whole answer: refused, timed out, cut short
 NOT_MODIFIED = 304
@@ -53,7 +54,7 @@ def to_visits(responses: Iterable[Response]) -> pa.Table:
     >>> to_visits([Response("https://a.org/", 1.7e9, 200, {}, b"<p>Hello")])["text"][0].as_py()
     'Hello'
     """
-    return table([read_response(response).row for response in responses])
+    return visit_table([read_response(response).row for response in responses])
 
 
 def read_response(response: Response, *, max_body_bytes: int = MAX_BODY_BYTES) -> Visit:
@@ -71,9 +72,7 @@ def read_response(response: Response, *, max_body_bytes: int = MAX_BODY_BYTES) -
     content = _content(response, max_body_bytes)
     if content is None:
         return Visit(row | {"status": NO_ANSWER}, None)
-    row |= validators(at, response.headers) | of_content(content)
-    row["links"] = content.links[:MAX_LINKS_KEPT]
-    row["nofollow"] = content.nofollow[:MAX_LINKS_KEPT]
+    row |= validators(at, response.headers) | _content_columns(content)
     return Visit(row, _other_url(content.canonical, response.url))
 
 
@@ -90,6 +89,19 @@ def _content(response: Response, max_body_bytes: int) -> Content | None:
         content_encoding=encoding if unpacked.opaque else None,
         limit=max_body_bytes,
     )
+
+
+def _content_columns(content: Content) -> Row:
+    """The columns that the body fills. No simhash: it is slow, and can be made from the text."""
+    return {
+        "digest": content.digest,
+        "digest_of": content.digest_of,
+        "title": content.title,
+        "text": content.text if content.digest_of == "text" else None,
+        "links": content.links[:MAX_LINKS_KEPT],
+        "nofollow": content.nofollow[:MAX_LINKS_KEPT],
+        "bytes": content.bytes,
+    }
 
 
 def _other_url(canonical: str | None, url: str) -> str | None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid
 from recrawl.page.fingerprints import words
-from recrawl.page.lexer import spaced
+from recrawl.page.word_hashes import spaced
 from recrawl.search.queries import STOP
 from recrawl.search.watched import BLOCK, MEASURED, Watched
 

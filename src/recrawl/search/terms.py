@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.page.letters import entry
-from recrawl.page.lexer import bytes_of, letters, next_word
+from recrawl.page.kernels import kernel
+from recrawl.page.word_hashes import bytes_of, letters, next_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def _table(vocabulary: KeyArray) -> KeyArray:
     return table
 
 
-@entry
+@kernel
 def _enter(vocabulary, table):  # type: ignore[no-untyped-def]
     last = np.uint64(len(table) - 1)
     for number in range(len(vocabulary)):
@@ -97,7 +97,7 @@ def _enter(vocabulary, table):  # type: ignore[no-untyped-def]
         table[slot] = (vocabulary[number] & ~NUMBER) | np.uint64(number + 1)
 
 
-@entry
+@kernel
 def _hash(data, offsets, table, start, found):  # type: ignore[no-untyped-def]
     """Count the words of each text into `start`; write their hashes where there is room."""
     n = 0
@@ -113,7 +113,7 @@ def _hash(data, offsets, table, start, found):  # type: ignore[no-untyped-def]
         start[text + 1] = n
 
 
-@entry
+@kernel
 def _count(data, offsets, letters, table, seen, start, length, terms, counts):  # type: ignore[no-untyped-def]
     """`seen` is of zeros, the first for words that are not terms."""
     last, begin = np.uint64(len(table) - 1), 0

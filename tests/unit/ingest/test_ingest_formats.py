@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from ingest_files import EVERY, html, http, polite, take, url, warc_record
 
-from recrawl.ingest.rows import foreign_digest
-from recrawl.page.rows import text_key
+from recrawl.ingest.foreign_values import foreign_digest
+from recrawl.page.fingerprints import text_hash
 
 
 def at(*parts: int) -> datetime:
@@ -300,7 +300,7 @@ def test_our_own_columns_say_the_same_in_each_format(kind, tmp_path):
     run = take(path)
     assert [row["reported"] for row in run.rows] == [True, False, True, False, True]
     assert {row["digest_of"] for row in run.rows} == {"given"}
-    assert [row["digest"] for row in run.rows] == [text_key(f"d{i}") for i in range(5)]
+    assert [row["digest"] for row in run.rows] == [text_hash(f"d{i}") for i in range(5)]
     assert {(row["status"], row["bytes"], row["at"]) for row in run.rows} == {
         (200, 7, at(2026, 1, 2, 3, 4, 5))
     }

@@ -16,8 +16,8 @@ from recrawl.adapters.journal import clock
 from recrawl.adapters.scrapy.observer import Observer, page_of
 from recrawl.errors import BadInput
 from recrawl.model import DAY
+from recrawl.page.fingerprints import text_hash
 from recrawl.page.responses import Response, conditional
-from recrawl.page.rows import text_key
 from recrawl.planner import DEFAULT_POLICY, plan
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Revisits:
         return url is None or not self._knows(url)
 
     def _knows(self, url: str) -> bool:
-        key = np.uint64(text_key(url))
+        key = np.uint64(text_hash(url))
         place = np.searchsorted(self._known, key)
         return bool(place < len(self._known) and self._known[place] == key)
 

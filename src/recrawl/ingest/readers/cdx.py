@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
+from recrawl.ingest.batches import tables
+from recrawl.ingest.foreign_values import foreign_digest, is_web, stamp_micros, status_code
 from recrawl.ingest.lines import json_object, lines, parsed
-from recrawl.ingest.rows import foreign_digest, is_web, stamp_micros, status_code, tables
 from recrawl.ingest.sniff import first_lines, matches
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
 
 _USUAL = "N b a m s k r M S V g"

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, ClassVar
 import pyarrow as pa
 import pyarrow.csv
 
-from recrawl.ingest import own
+from recrawl.ingest import visit_tables
 from recrawl.ingest.lines import LONGEST, blocks
 from recrawl.ingest.sniff import csv_names, first_lines
 
@@ -34,7 +34,7 @@ class Csv:
             if not names:
                 first, _, block = block.partition(b"\n")
                 names = csv_names(first.decode().rstrip("\r"))
-                own.require(names, source.filename)
+                visit_tables.require(names, source.filename)
                 number += 1
             if block.strip():
                 yield from _Block(names, source, number).read(block)
@@ -86,7 +86,7 @@ class _Block:
             yield self._parse("\n".join(whole).encode(), within_quotes=False)
 
     def _parse(self, block: bytes, *, within_quotes: bool) -> pa.Table:
-        wanted = [name for name in own.COLUMNS if name in self._names]
+        wanted = [name for name in visit_tables.COLUMNS if name in self._names]
         found = pyarrow.csv.read_csv(
             pa.BufferReader(block),
             read_options=pyarrow.csv.ReadOptions(
@@ -102,7 +102,7 @@ class _Block:
                 null_values=[""],
             ),
         )
-        return own.visits(found, self._source, f"{self._where}, row", 1)
+        return visit_tables.visits(found, self._source, f"{self._where}, row", 1)
 
     def _misshapen(self, row: pyarrow.csv.InvalidRow) -> str:
         if "\n" in row.text.strip():

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import IO, TYPE_CHECKING, ClassVar
 
+from recrawl.ingest.batches import tables
+from recrawl.ingest.foreign_values import foreign_digest, is_web, stamp_micros
 from recrawl.ingest.lines import lines, parsed
-from recrawl.ingest.rows import foreign_digest, is_web, stamp_micros, tables
 from recrawl.ingest.sniff import matches
-from recrawl.page.rows import micros
+from recrawl.page.times import micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
 
 _LINE = re.compile(r"\d{4}-\d\d-\d\dT\S+Z\s+-?\d+\s+(?:\d+|-)\s+\w+:\S*\s+\S+\s+\S+\s+\S+\s+#\S+\s")

@@ -8,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 import pyarrow.json
 
-from recrawl.ingest import own
+from recrawl.ingest import visit_tables
 from recrawl.ingest.lines import MALFORMED, blocks, json_object, numbered, reason
 from recrawl.ingest.sniff import json_keys
 from recrawl.model import VISITS
@@ -38,9 +38,9 @@ class JsonLines:
             try:
                 found = _at_once(block)
             except pa.ArrowInvalid:
-                yield own.by_row(_one_by_one(number, block, source), source)
+                yield visit_tables.by_row(_one_by_one(number, block, source), source)
             else:
-                yield own.visits(found, source, "line", number)
+                yield visit_tables.visits(found, source, "line", number)
 
 
 def _at_once(block: bytes) -> pa.Table:
@@ -63,7 +63,7 @@ def _schema(block: bytes) -> pa.Schema:
         first: dict[str, Any] = dict(json.loads(block.split(b"\n", 1)[0]))
     except (ValueError, TypeError, RecursionError):
         raise pa.ArrowInvalid("the first line is not an object") from None
-    loose = {name: _loose(first.get(name)) for name in own.TIMES}
+    loose = {name: _loose(first.get(name)) for name in visit_tables.TIMES}
     loose["digest"] = pa.uint64() if isinstance(first.get("digest"), int) else pa.string()
     kinds = {field.name: field.type for field in VISITS} | {"changed": pa.bool_()} | loose
     return pa.schema(list(kinds.items()))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from recrawl.errors import BadInput
-from recrawl.ingest import own
+from recrawl.ingest import visit_tables
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:
@@ -51,15 +51,15 @@ def _groups(file: IO[bytes], source: Source) -> Iterator[pa.Table]:
             f"The file {source.filename!r} is not a whole Parquet file: {error}. Make it again."
         ) from error
     names = found.schema_arrow.names
-    own.require(names, source.filename)
-    wanted = [name for name in own.COLUMNS if name in names]
+    visit_tables.require(names, source.filename)
+    wanted = [name for name in visit_tables.COLUMNS if name in names]
     for group in range(found.num_row_groups):
         row = 1
         try:
             for part in found.iter_batches(10_000, row_groups=[group], columns=wanted):
                 part.validate(full=True)  # the file may say of any bytes that they are text
                 place = f"row group {group}, row"
-                yield own.visits(pa.Table.from_batches([part]), source, place, row)
+                yield visit_tables.visits(pa.Table.from_batches([part]), source, place, row)
                 row += len(part)
         except (pa.ArrowException, OSError) as error:
             source.reject(f"row group {group}", f"The rows cannot be read: {error}.")

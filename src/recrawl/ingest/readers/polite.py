@@ -11,8 +11,8 @@ from typing import IO, TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from recrawl.ingest.batches import tables
 from recrawl.ingest.lines import lines, parsed
-from recrawl.ingest.rows import tables
 from recrawl.ingest.sniff import matches
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
 
 _LINE = re.compile(r"\d+\t[\d.]+\t\[")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
+from recrawl.ingest.batches import tables
+from recrawl.ingest.foreign_values import foreign_digest, status_code
 from recrawl.ingest.lines import json_object, lines, parsed
-from recrawl.ingest.rows import foreign_digest, status_code, tables
 from recrawl.ingest.sniff import json_keys
-from recrawl.page.rows import header_micros
+from recrawl.page.times import header_micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
 
 

@@ -6,19 +6,20 @@ import re
 import warnings
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
+from recrawl.ingest.batches import tables
+from recrawl.ingest.damaged_warc import Resync
+from recrawl.ingest.file_stream import CutShort
+from recrawl.ingest.foreign_values import is_web
 from recrawl.ingest.lines import MALFORMED, reason
-from recrawl.ingest.resync import Resync
-from recrawl.ingest.rows import is_web, tables
-from recrawl.ingest.stream import CutShort
 from recrawl.page.responses import NOT_MODIFIED, Response, read_response, validators
-from recrawl.page.rows import micros
+from recrawl.page.times import micros
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
 
 with warnings.catch_warnings():  # the package warns of its own old parts when imported

@@ -14,7 +14,7 @@ from recrawl.lab.web import render
 from recrawl.lab.web.message import HTML, Answer
 from recrawl.model import DAY
 from recrawl.page.responses import NO_ANSWER
-from recrawl.page.rows import header_micros
+from recrawl.page.times import header_micros
 
 if TYPE_CHECKING:
     from recrawl.lab.web.manners import Manner, Manners

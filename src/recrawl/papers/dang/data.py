@@ -18,7 +18,7 @@ from recrawl.model import DAY, owners
 from recrawl.neighbours.graph import pagerank
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.vectors import Vectors
-from recrawl.page.buckets import richness
+from recrawl.page.word_buckets import richness
 from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 
 if TYPE_CHECKING:

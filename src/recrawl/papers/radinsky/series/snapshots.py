@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
-from recrawl.page.buckets import BUCKETS, document_counts, term_counts
+from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa

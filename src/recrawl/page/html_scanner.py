@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from recrawl.page.entities import IN_TEXT, IN_VALUE, reference, table
-from recrawl.page.letters import (
+from recrawl.page.byte_classes import (
     ATTRIBUTE_END,
     CLASS,
     LETTER,
@@ -21,9 +20,9 @@ from recrawl.page.letters import (
     SLASH,
     SPACE,
     VALUE_END,
-    entry,
-    helper,
 )
+from recrawl.page.entities import IN_TEXT, IN_VALUE, reference, table
+from recrawl.page.kernels import kernel, kernel_helper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,7 +99,7 @@ def _str(utf8: NDArray[np.uint8], length: int) -> str:
     return str(utf8[:length].data, "utf-8", "replace")
 
 
-@entry
+@kernel
 def _scan(data, table, text, strings, nofollow, state):  # type: ignore[no-untyped-def]
     """Fill `strings` with links, base, canonical URL and title, with a NUL between each two."""
     i = _ZERO
@@ -127,12 +126,12 @@ def _scan(data, table, text, strings, nofollow, state):  # type: ignore[no-untyp
     _, state[_STRINGS] = _copy(data, at, to, _REFERENCES, strings, n + 1, table)
 
 
-@entry
+@kernel
 def _squeeze(data, table, out):  # type: ignore[no-untyped-def]
     return _copy(data, _ZERO, len(data), _RAW, out, _ZERO, table)[1]
 
 
-@helper
+@kernel_helper
 def _markup(data, i):  # type: ignore[no-untyped-def]
     """What does the "<" at i begin?"""
     size = len(data)
@@ -149,7 +148,7 @@ def _markup(data, i):  # type: ignore[no-untyped-def]
     return _NOTHING if data[i + 2] == 62 else _BOGUS  # >
 
 
-@helper
+@kernel_helper
 def _start(data, i, text, strings, nofollow, state, table):  # type: ignore[no-untyped-def]
     """Where to go on after the start tag at i, and after its text if that is no markup?"""
     state[_TEXT] = _space(text, state[_TEXT])
@@ -171,7 +170,7 @@ def _start(data, i, text, strings, nofollow, state, table):  # type: ignore[no-u
     return end if mode == _HIDDEN else _show(data, i, end, mode, text, state, table)
 
 
-@helper
+@kernel_helper
 def _keep_address(data, key, href, href_to, rel, rel_to, strings, nofollow, state, table):  # type: ignore[no-untyped-def]
     """Keep the address of a link, of the first base, or of the first canonical URL in the head."""
     if key == _BASE and state[_BASE_AT] == 0:
@@ -184,7 +183,7 @@ def _keep_address(data, key, href, href_to, rel, rel_to, strings, nofollow, stat
         _link(data, href, href_to, strings, state, table)
 
 
-@helper
+@kernel_helper
 def _link(data, href, href_to, strings, state, table):  # type: ignore[no-untyped-def]
     """Keep a link, unless it is empty or but a place on the page."""
     begin = state[_STRINGS]
@@ -195,7 +194,7 @@ def _link(data, href, href_to, strings, state, table):  # type: ignore[no-untype
         state[_LINKS] += 1
 
 
-@helper
+@kernel_helper
 def _contents(data, i, key, state):  # type: ignore[no-untyped-def]
     """Where does the text end, begun at i, of an element that holds no markup, and how is it read?
 
@@ -216,7 +215,7 @@ def _contents(data, i, key, state):  # type: ignore[no-untyped-def]
     return (len(data), _RAW) if key == _PLAINTEXT else (i, _HIDDEN)
 
 
-@helper
+@kernel_helper
 def _less(data, i, text, state):  # type: ignore[no-untyped-def]
     """Where to go on after the "<" at i, which is but text? It may be the end of all."""
     if i < len(data) and state[_TEMPLATES] == 0:
@@ -225,7 +224,7 @@ def _less(data, i, text, state):  # type: ignore[no-untyped-def]
     return i + 1
 
 
-@helper
+@kernel_helper
 def _end(data, i, text, state):  # type: ignore[no-untyped-def]
     """Where to go on after the end tag at i?"""
     state[_TEXT] = _space(text, state[_TEXT])
@@ -239,7 +238,7 @@ def _end(data, i, text, state):  # type: ignore[no-untyped-def]
     return i
 
 
-@helper
+@kernel_helper
 def _word(data, i):  # type: ignore[no-untyped-def]
     """The at most 12 letters at i as a number, whatever their case, and where they end."""
     key = 0
@@ -250,14 +249,14 @@ def _word(data, i):  # type: ignore[no-untyped-def]
     return key, i
 
 
-@helper
+@kernel_helper
 def _is_word(data, i, key):  # type: ignore[no-untyped-def]
     """Does the name of a tag stand here?"""
     word, i = _word(data, i)
     return word == key and i < len(data) and CLASS[data[i]] & NAME_END > 0
 
 
-@helper
+@kernel_helper
 def _tag_name(data, i):  # type: ignore[no-untyped-def]
     """The name at i as a number, 0 for one that is not of letters only, and where it ends."""
     key, i = _word(data, i)
@@ -265,7 +264,7 @@ def _tag_name(data, i):  # type: ignore[no-untyped-def]
     return key if end == i else 0, end
 
 
-@helper
+@kernel_helper
 def _attributes(data, i, tag):  # type: ignore[no-untyped-def]
     """Where a tag ends, whether its slash closes it, the spans of a link's first `href` and `rel`.
 
@@ -291,7 +290,7 @@ def _attributes(data, i, tag):  # type: ignore[no-untyped-def]
             rel, rel_to = value, value_to
 
 
-@helper
+@kernel_helper
 def _value(data, i):  # type: ignore[no-untyped-def]
     """Begin and end of the value of the attribute whose name ends at i, and where to go on."""
     i = _spaces(data, i)
@@ -305,28 +304,28 @@ def _value(data, i):  # type: ignore[no-untyped-def]
     return i, end, end
 
 
-@helper
+@kernel_helper
 def _find(data, i, byte):  # type: ignore[no-untyped-def]
     while i < len(data) and data[i] != byte:
         i += 1
     return i
 
 
-@helper
+@kernel_helper
 def _until(data, i, classes):  # type: ignore[no-untyped-def]
     while i < len(data) and not CLASS[data[i]] & classes:
         i += 1
     return i
 
 
-@helper
+@kernel_helper
 def _spaces(data, i):  # type: ignore[no-untyped-def]
     while i < len(data) and CLASS[data[i]] & SPACE:
         i += 1
     return i
 
 
-@helper
+@kernel_helper
 def _comment_end(data, i):  # type: ignore[no-untyped-def]
     """Where does the comment end that begins at i?"""
     end = i + 4
@@ -342,7 +341,7 @@ def _comment_end(data, i):  # type: ignore[no-untyped-def]
         end += 1
 
 
-@helper
+@kernel_helper
 def _raw_end(data, i, key):  # type: ignore[no-untyped-def]
     """Where is the end tag of the element whose text begins at i?"""
     while True:
@@ -354,7 +353,7 @@ def _raw_end(data, i, key):  # type: ignore[no-untyped-def]
         i += 1
 
 
-@helper
+@kernel_helper
 def _script_end(data, i):  # type: ignore[no-untyped-def]
     """The same for a script: in a comment, a script within it has an end tag of its own."""
     size = len(data)
@@ -378,7 +377,7 @@ def _script_end(data, i):  # type: ignore[no-untyped-def]
     return i
 
 
-@helper
+@kernel_helper
 def _says_nofollow(data, i, end):  # type: ignore[no-untyped-def]
     for begin in range(i, end - 7):
         k = 0
@@ -389,7 +388,7 @@ def _says_nofollow(data, i, end):  # type: ignore[no-untyped-def]
     return False
 
 
-@helper
+@kernel_helper
 def _says_canonical(data, i, end):  # type: ignore[no-untyped-def]
     """Is one of the words of a `rel` the word canonical?"""
     begin = i
@@ -402,7 +401,7 @@ def _says_canonical(data, i, end):  # type: ignore[no-untyped-def]
     return False
 
 
-@helper
+@kernel_helper
 def _show(data, i, end, mode, text, state, table):  # type: ignore[no-untyped-def]
     """Where does the text end that begins at i? It is seen unless in a template."""
     i, n = _copy(data, i, end, mode, text, state[_TEXT], table)
@@ -411,7 +410,7 @@ def _show(data, i, end, mode, text, state, table):  # type: ignore[no-untyped-de
     return i
 
 
-@helper
+@kernel_helper
 def _copy(data, i, end, mode, out, n, table):  # type: ignore[no-untyped-def]
     """Copy text with single spaces. Where does it end, and where what is written?"""
     while i < end:
@@ -438,7 +437,7 @@ def _copy(data, i, end, mode, out, n, table):  # type: ignore[no-untyped-def]
     return i, n
 
 
-@helper
+@kernel_helper
 def _space(out, n):  # type: ignore[no-untyped-def]
     if n > 0 and out[n - 1] != 32:
         out[n] = 32
@@ -446,21 +445,21 @@ def _space(out, n):  # type: ignore[no-untyped-def]
     return n
 
 
-@helper
+@kernel_helper
 def _cut(out, n):  # type: ignore[no-untyped-def]
     # Something is left out here: the beginning of a character before it must not find its end.
     if n > 0 and out[n - 1] >= 0xC0:
         out[n - 1] = 0xFF
 
 
-@helper
+@kernel_helper
 def _shown_reference(data, i, end, out, n, table):  # type: ignore[no-untyped-def]
     i, stop = reference(data, i, end, IN_TEXT, out, n, table)
     unbroken = stop == n + 2 and out[n] == 0xC2 and out[n + 1] == 0xA0
     return i, _space(out, n) if unbroken or out[n] <= 32 else stop
 
 
-@helper
+@kernel_helper
 def _value_of(data, i, end, out, n, table):  # type: ignore[no-untyped-def]
     """Write the value of an attribute. Where does it end?"""
     while i < end:

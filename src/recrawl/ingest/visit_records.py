@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recrawl.errors import BadUrl
-from recrawl.ingest.rows import status_code
+from recrawl.ingest.foreign_values import status_code
 from recrawl.model import VISITS
 from recrawl.page import parse
-from recrawl.page.rows import header_micros, micros, text_key
+from recrawl.page.fingerprints import text_hash
+from recrawl.page.times import header_micros, micros
 from recrawl.urls import canonical, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
 
 
 def row_of(record: dict[str, Any]) -> Row:
@@ -76,7 +77,7 @@ def digest(value: Any) -> int:
         number = int(text)
         if str(number) == text and number < 2**64:
             return number
-    return text_key(text)
+    return text_hash(text)
 
 
 def _flag(value: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numba import njit
 
-from recrawl.page.letters import helper
+from recrawl.page.kernels import kernel_helper
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,7 +110,7 @@ def _fold(found, group):  # type: ignore[no-untyped-def]
     return found ^ (found >> np.uint64(32))
 
 
-@helper
+@kernel_helper
 def _by_letter(data, at, end, table):  # type: ignore[no-untyped-def]
     """The same by letter, of any alphabet; those beyond ASCII count as three bytes."""
     found, group, shift, inside = ODD, np.uint64(0), np.uint64(0), False
@@ -136,7 +136,7 @@ def _by_letter(data, at, end, table):  # type: ignore[no-untyped-def]
     return found | np.uint64(found == 0), at
 
 
-@helper
+@kernel_helper
 def _letter(data, at, table):  # type: ignore[no-untyped-def]
     """What the table says of the character there, and how many bytes it has."""
     code, step = np.uint32(data[at]), 1

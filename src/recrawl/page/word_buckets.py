@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow.compute as pc
 from scipy.sparse import csr_matrix, vstack
 
-from recrawl.page.letters import entry
-from recrawl.page.lexer import bytes_of, letters, next_word
+from recrawl.page.kernels import kernel
+from recrawl.page.word_hashes import bytes_of, letters, next_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +66,7 @@ def _batches(texts: pa.Array, characters: int) -> Iterator[tuple[NDArray[np.uint
         yield bytes_of(pc.utf8_slice_codeunits(texts.slice(begin, BATCH), 0, characters))
 
 
-@entry
+@kernel
 def _count_texts(data, start, letters, first, last, counts):  # type: ignore[no-untyped-def]
     for text in range(len(start) - 1):
         at = start[text]
@@ -80,7 +80,7 @@ def _count_texts(data, start, letters, first, last, counts):  # type: ignore[no-
                 counts[bucket] += 1
 
 
-@entry
+@kernel
 def _count_words(data, start, letters, first, last, found):  # type: ignore[no-untyped-def]
     for text in range(len(start) - 1):
         at = start[text]
@@ -95,7 +95,7 @@ def _count_words(data, start, letters, first, last, found):  # type: ignore[no-u
                 found[first + text, 1] += 1
 
 
-@entry
+@kernel
 def _count_terms(data, start, letters, column, seen, end, which, often):  # type: ignore[no-untyped-def]
     place = 0
     for text in range(len(start) - 1):

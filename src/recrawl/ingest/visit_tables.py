@@ -12,15 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recrawl.errors import BadInput
-from recrawl.ingest.cells import digest, row_of
 from recrawl.ingest.lines import MALFORMED, reason
+from recrawl.ingest.visit_records import digest, row_of
 from recrawl.model import VISITS
-from recrawl.page.rows import EARLIEST, table
+from recrawl.page.times import MIN_SECONDS_IN_TEXT
+from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from recrawl.page.rows import Row
+    from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
 
 COLUMNS = (*VISITS.names, "changed")
@@ -60,7 +61,7 @@ def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> pa.
             rows.append(row_of(record))
         except MALFORMED as error:
             source.reject(where, reason(error), repr(record))
-    return table(rows)
+    return visit_table(rows)
 
 
 def _by_column(part: pa.Table) -> pa.Table:
@@ -75,7 +76,7 @@ def _by_column(part: pa.Table) -> pa.Table:
             columns.append(pa.nulls(len(part), field.type))
         else:
             columns.append(_column(column, field))
-    made = pa.table(columns, schema=VISITS)
+    made = pa.visit_table(columns, schema=VISITS)
     if made["url"].null_count or made["links"].null_count < len(made):
         raise pa.ArrowInvalid("needs a look at each row")
     return _with_digests(made)
@@ -122,7 +123,7 @@ def _times_in_text(column: pa.ChunkedArray, utc: pa.DataType) -> pa.ChunkedArray
         except pa.ArrowInvalid:
             continue
     numbers = column.cast(pa.float64())
-    if (pc.min(pc.abs(numbers)).as_py() or 0.0) < EARLIEST:
+    if (pc.min(pc.abs(numbers)).as_py() or 0.0) < MIN_SECONDS_IN_TEXT:
         raise pa.ArrowInvalid("needs a look at each row")
     return _times(numbers)
 

@@ -1,0 +1,12 @@
+"""How the compiled functions of this package that read text are compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+# These functions allocate no memory. Without reference counts they run several times faster.
+_njit: Any = njit  # whose stubs lack these options
+kernel = _njit(cache=True, _nrt=False, nogil=True)  #: called from Python; others run meanwhile
+kernel_helper = _njit(cache=True, _nrt=False, no_cpython_wrapper=True)  #: called by kernels only
