@@ -76,7 +76,7 @@ def _by_column(part: pa.Table) -> pa.Table:
             columns.append(pa.nulls(len(part), field.type))
         else:
             columns.append(_column(column, field))
-    made = pa.visit_table(columns, schema=VISITS)
+    made = pa.table(columns, schema=VISITS)
     if made["url"].null_count or made["links"].null_count < len(made):
         raise pa.ArrowInvalid("needs a look at each row")
     return _with_digests(made)
