@@ -60,6 +60,17 @@ def owners(start: IntArray) -> IntArray:
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
+def rows_of(key: Column, known: Column) -> IntArray:
+    """The row of each key among the known ones, which are distinct; -1 for an unknown key."""
+    if np.array_equal(key, known):
+        return np.arange(len(known))
+    if not len(known):
+        return np.full(len(key), -1)
+    order = np.argsort(known)
+    row = order[np.minimum(np.searchsorted(known, key, sorter=order), len(known) - 1)]
+    return np.where(known[row] == key, row, -1)
+
+
 @dataclass(frozen=True)
 class Intervals:
     """The past of each page as intervals between compared visits, oldest first.
@@ -181,6 +192,10 @@ class Pages:
     def take(self, rows: IntArray | BoolArray) -> Pages:
         """The same columns for some rows, in the order given."""
         return Pages(**{n: c[rows] for n, c in self.columns().items()}, source=self.source)
+
+    def rows_of(self, key: KeyArray) -> IntArray:
+        """The row of the page with each key; -1 where there is none."""
+        return rows_of(key, self.key)
 
     def days_since_visit(self, now: Time) -> FloatArray:
         """The papers' t: age of our copy, or time since first seen where there is none."""

@@ -128,10 +128,8 @@ class FeatureState:
     def _grow(self, pages: Pages, today: int) -> bool:
         """Make room for new pages; False if old ones went."""
         old = self.__dict__.copy()
-        order = np.argsort(pages.key)
-        place = np.searchsorted(pages.key, old["key"], sorter=order)
-        place = order[np.minimum(place, len(order) - 1)] if len(order) else place[:0]
-        if len(place) < len(old["key"]) or not np.array_equal(pages.key[place], old["key"]):
+        place = pages.rows_of(old["key"])
+        if (place < 0).any():
             return False
         self._begin(pages.key.copy(), _since(pages))
         for name in ("own", "like"):

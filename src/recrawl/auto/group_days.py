@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.model import DAY
+from recrawl.model import DAY, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,10 +52,8 @@ class GroupDays:
     def regrouped(self, group: IntArray, called: KeyArray, place: IntArray) -> GroupDays:
         """The same for other groups: what those of the same name showed; pages are at `place`."""
         other = GroupDays(group, called, self.today)
-        order = np.argsort(called)
-        at = np.searchsorted(called, self.called, sorter=order)
-        at = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else at[:0]
-        same = np.flatnonzero(called[at] == self.called[: len(at)])
+        at = rows_of(self.called, called)
+        same = np.flatnonzero(at >= 0)
         for name in ("settled", "shown", "due", "past"):
             getattr(other, name)[at[same]] = getattr(self, name)[same]
         for name in ("old", "new"):

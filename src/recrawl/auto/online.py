@@ -12,6 +12,7 @@ from recrawl.auto.features import NAMES, START, FeatureState
 from recrawl.auto.group_days import day_of
 from recrawl.auto.learner import Learner
 from recrawl.auto.prior import PAGE, mean_rate
+from recrawl.model import rows_of
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Pages, Time
@@ -89,11 +90,4 @@ class Online:
 
     def rows(self, pages: Pages) -> IntArray:
         """Where the pages are; -1 for one not known yet."""
-        key = self.watch.key
-        if np.array_equal(key, pages.key):
-            return np.arange(len(key))
-        if not len(key):
-            return np.full(len(pages), -1)
-        order = np.argsort(key)
-        place = order[np.minimum(np.searchsorted(key, pages.key, sorter=order), len(key) - 1)]
-        return np.where(key[place] == pages.key, place, -1)
+        return rows_of(pages.key, self.watch.key)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.model import rows_of
+
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Signals
 
@@ -43,14 +45,11 @@ class SignalEvidence:
 def evidence(signals: Signals, pages: Pages) -> list[SignalEvidence]:
     """What each kind of signal claims about these pages."""
     kinds = []
-    order = np.argsort(pages.page_id)
     for kind in np.unique(signals.latest["kind"]).tolist():
         mine = signals.latest["kind"] == kind
         ids, said = signals.latest["page_id"][mine], signals.latest["said"][mine]
-        place = np.searchsorted(pages.page_id, ids, sorter=order)
-        place = np.minimum(place, max(len(order) - 1, 0))
-        there = pages.page_id[order[place]] == ids if len(order) else np.zeros(len(ids), np.bool_)
-        rows, said = order[place[there]], said[there]
+        rows = rows_of(ids, pages.page_id)
+        rows, said = rows[rows >= 0], said[rows >= 0]
         recall, alarms = _trust(signals, kind, pages.host[rows])
         is_news = said > np.nan_to_num(pages.last_visit[rows], nan=-np.inf)
         kinds.append(SignalEvidence(kind, rows, said, is_news, recall, alarms))

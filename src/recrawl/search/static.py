@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.sparse import csr_array
 
+from recrawl.model import owners
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,11 +22,8 @@ CLOSE = 1e-10
 def edges(pages: Pages) -> tuple[IntArray, IntArray]:
     """Links between the pages that we have a copy of: rows from, and rows to."""
     links = pages.outlinks()
-    order = np.argsort(pages.key)
-    near = np.minimum(np.searchsorted(pages.key[order], links.target), max(len(pages) - 1, 0))
-    source = np.repeat(np.arange(len(pages)), np.diff(links.start))
-    known = pages.key[order][near] == links.target if len(pages) else near > 0
-    return source[known], order[near[known]]
+    target = pages.rows_of(links.target)
+    return owners(links.start)[target >= 0], target[target >= 0]
 
 
 def inlinks(source: IntArray, target: IntArray, pages: int) -> FloatArray:

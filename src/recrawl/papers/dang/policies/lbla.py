@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.model import DAY, Neighbours
+from recrawl.model import DAY, Neighbours, rows_of
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_siblings import url_siblings
 from recrawl.neighbours.vectors import Vectors
@@ -72,7 +72,8 @@ class TextVectors:
 
     def read(self, pages: Pages, now: Time) -> TextVectors:
         """The same for these pages, as they are now."""
-        known = np.isin(pages.key, self.key, assume_unique=True)
+        before = rows_of(pages.key, self.key)
+        known = before >= 0
         newest = np.fmax(pages.first_visit, pages.last_change)
         stale: BoolArray = np.logical_or(~known, newest >= self.at)
         grown = (~np.isnan(pages.first_visit)).sum() > GROWN * self.fitted
@@ -83,7 +84,7 @@ class TextVectors:
         fitted = len(texts) - texts.null_count if grown else self.fitted
         vectors = np.zeros((len(pages), space.dims), np.float32)
         if not grown and known.any():
-            vectors[known] = self.vectors[np.searchsorted(self.key, pages.key[known])]
+            vectors[known] = self.vectors[before[known]]
         vectors[stale] = space.embed(texts)
         return TextVectors(self.seed, pages.key, vectors, space, now, fitted)
 
@@ -99,8 +100,8 @@ class Taught:
 
     def neighbours(self, key: KeyArray) -> Neighbours:
         """Those of these pages, as rows among them."""
-        place = np.searchsorted(self.said.key, key)
-        known = np.isin(key, self.said.key)
+        place = rows_of(key, self.said.key)
+        known = place >= 0
         row_of = np.full(len(self.said.key) + 1, -1)
         row_of[place[known]] = np.flatnonzero(known)
         row, weight = np.full((len(key), NEAR), -1), np.zeros((len(key), NEAR))

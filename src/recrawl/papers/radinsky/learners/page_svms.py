@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.model import rows_of
 from recrawl.papers.radinsky.learners.platt import platt, probability
 from recrawl.papers.radinsky.learners.svm import fit, polynomial
 
@@ -54,8 +55,8 @@ class Machines:
     found: dict[int, Machine]  #: by place among these pages
 
     def __call__(self, rows: FloatArray, page: KeyArray) -> FloatArray:
-        at = np.minimum(np.searchsorted(self.page, page), len(self.page) - 1)
-        known = self.page[at] == page
+        at = rows_of(page, self.page)
+        known = at >= 0
         many, changes = self.many[at] * known, self.changes[at] * known
         out: FloatArray = (changes + 0.5) / (many + 1.0)
         for i in np.flatnonzero(known & np.isin(at, list(self.found))):

@@ -14,7 +14,7 @@ import numpy as np
 from recrawl.auto import trees as boosted
 from recrawl.errors import BadInput
 from recrawl.history.intervals import past
-from recrawl.model import DAY, Forecast, Neighbours
+from recrawl.model import DAY, Forecast, Neighbours, rows_of
 from recrawl.papers.radinsky.before import Before
 from recrawl.papers.radinsky.learners.page_svms import machines
 from recrawl.papers.radinsky.live.visit_log import Diary, due
@@ -74,10 +74,8 @@ class ContentForecaster:
         plain = from_rate(smoothed(pages), pages.days_since_visit(at))
         if self.chance_ is None or self.diary_ is None or not len(pages):
             return plain
-        place = np.searchsorted(self.diary_.key, pages.key)
-        there = place < len(self.diary_.key)
-        there[there] = self.diary_.key[place[there]] == pages.key[there]
-        there &= np.isfinite(pages.last_visit)
+        place = rows_of(pages.key, self.diary_.key)
+        there = (place >= 0) & np.isfinite(pages.last_visit)
         rows = place[there]
         p = plain.p_change.copy()
         when = np.full(len(rows), at)

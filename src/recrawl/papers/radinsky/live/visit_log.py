@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
-from recrawl.model import DAY
+from recrawl.model import DAY, rows_of
 from recrawl.papers.radinsky.series.snapshots import Snapshots, counted, shares, vocabulary
 
 if TYPE_CHECKING:
@@ -106,9 +106,8 @@ class Diary:
 
     def _grow(self, pages: Pages) -> None:
         """Make room for pages not known before; those that are gone are forgotten."""
-        place = np.searchsorted(self.key, pages.key)
-        there = place < len(self.key)
-        there[there] = self.key[place[there]] == pages.key[there]
+        place = rows_of(pages.key, self.key)
+        there = place >= 0
         moved_to = np.full(len(self.key), -1)
         moved_to[place[there]] = np.flatnonzero(there)
         empty = np.full(len(pages), np.nan)
