@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from recrawl.errors import BadInput
+from recrawl.neighbours.svd import right_singular_vectors
 from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
 
 if TYPE_CHECKING:
@@ -73,13 +74,10 @@ class Vectors:
         return counts.astype(np.float32)
 
     def _directions(self, counts: csr_matrix) -> NDArray[np.float32]:
-        from sklearn.utils.extmath import randomized_svd
-
         found = np.zeros((counts.shape[1], self.dims), np.float32)
         wide = min(self.dims, *counts.shape)
         if wide:
-            *_, rows = randomized_svd(counts, wide, n_iter=2, random_state=self.seed)
-            found[:, :wide] = rows.T
+            found[:, :wide] = right_singular_vectors(counts, wide, seed=self.seed).T
         return found
 
 
