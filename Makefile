@@ -7,7 +7,7 @@ BIN := .venv/bin
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,crawl,boost,search]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,crawl,search,papers]'
 	touch $@
 
 demo: .venv/.ready  ## a web that changes while you watch, crawled twice and judged

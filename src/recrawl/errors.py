@@ -4,6 +4,7 @@ RecrawlError
 ├── BadInput          a value breaks a rule; the message names parameter, rule, value and remedy
 │   ├── BadUrl        text that is not an http(s) URL
 │   └── UnknownPart   no policy, rate, detector, reader or world has that name
+├── MissingExtra      an optional package is not installed; names the extra that brings it
 └── StoreError        the history could not be read or written; nothing was changed
     ├── StoreNotFound no store in that folder
     ├── StoreBusy     another process is writing; names it
@@ -12,7 +13,13 @@ RecrawlError
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 from recrawl.public import public
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @public
@@ -33,6 +40,22 @@ class BadUrl(BadInput):
 @public
 class UnknownPart(BadInput):
     """No part has that name."""
+
+
+@public
+class MissingExtra(RecrawlError, ImportError):
+    """An optional package is not installed."""
+
+
+@contextmanager
+def extra(name: str, purpose: str) -> Iterator[None]:
+    """Imports of the packages that the extra `name` brings; says so if one is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"{purpose} needs {error.name}, which is not installed: pip install 'recrawl[{name}]'."
+        ) from error
 
 
 @public

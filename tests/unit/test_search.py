@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from recrawl.errors import BadInput, UnknownPart
+from recrawl.errors import BadInput, MissingExtra, UnknownPart
 from recrawl.history import Store
 from recrawl.registry import make
 from recrawl.search import terms
@@ -340,7 +340,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tantivy", None)
     with (
         Store.open(tmp_path / "s", create=True) as store,
-        pytest.raises(BadInput, match=r"pip install 'recrawl\[search\]'"),
+        pytest.raises(MissingExtra, match=r"pip install 'recrawl\[search\]'"),
     ):
         SearchIndex(store)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from recrawl import urls
-from recrawl.errors import BadInput
+from recrawl.errors import BadInput, extra
 from recrawl.fetch.addresses import is_private
 from recrawl.fetch.answer import Answer, Skipped
 from recrawl.fetch.dispatch import FORBIDDEN, Dispatcher, Run
@@ -107,14 +107,10 @@ class LiveEngine:
         self.skipped: list[Skipped] = []  #: pages the last `fetch` did not ask for, and why
 
     def __enter__(self) -> Self:
-        try:
+        with extra("crawl", "Fetching"):
             from recrawl.fetch.reactor import reactor
 
             _import_scrapy()
-        except ImportError as error:
-            raise BadInput(
-                f"A live engine needs Scrapy: {error}. Install it: pip install 'recrawl[crawl]'."
-            ) from error
         if not _open.acquire(blocking=False):
             raise BadInput("LiveEngine: another one is open in this process. Close it first.")
         try:

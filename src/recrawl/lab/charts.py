@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-from matplotlib.ticker import (
-    FixedFormatter,
-    FixedLocator,
-    MaxNLocator,
-    NullLocator,
-    PercentFormatter,
-)
+
+from recrawl.errors import extra
+
+with extra("lab", "A chart"):
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import (
+        FixedFormatter,
+        FixedLocator,
+        MaxNLocator,
+        NullLocator,
+        PercentFormatter,
+    )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

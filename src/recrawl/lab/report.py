@@ -7,14 +7,17 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from recrawl import units
+from recrawl.errors import extra
 from recrawl.lab import charts
 from recrawl.lab.compare import BASELINE
 from recrawl.lab.statistics import holm, paired_difference
 from recrawl.planner.plan import fetches
+
+with extra("lab", "A report"):
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 import pyarrow as pa
 
-from recrawl.errors import BadInput, StoreBusy, StoreInvalid
+from recrawl.errors import BadInput, StoreBusy, StoreInvalid, extra
 from recrawl.page.fingerprints import words
 from recrawl.page.word_hashes import spaced
 from recrawl.search.queries import STOP
@@ -56,12 +56,8 @@ class Result:
 
 def tantivy() -> Any:
     """The library, or what to do without it."""
-    try:
+    with extra("search", "A search index"):
         import tantivy
-    except ImportError as error:
-        raise BadInput(
-            "A search index needs tantivy, which is not installed: pip install 'recrawl[search]'."
-        ) from error
     return tantivy
 
 

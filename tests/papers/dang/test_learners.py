@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recrawl.errors import BadInput
+from recrawl.errors import BadInput, MissingExtra
 from recrawl.lab.rankings import spearman
 from recrawl.papers.dang import learners
 from recrawl.papers.dang.learners import LEARNERS, importance, learner, tuned
@@ -43,9 +43,9 @@ def test_a_learner_not_installed_names_its_extra(monkeypatch):
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     monkeypatch.setattr(learners, "import_module", gone)
-    with pytest.raises(BadInput, match=r"lightgbm must be installed.*recrawl\[boost\]"):
+    with pytest.raises(MissingExtra, match=r"lightgbm, which is not installed.*recrawl\[papers\]"):
         learner("lightgbm", "count")
-    with pytest.raises(BadInput, match=r"ngboost must be installed.*recrawl\[boost\]"):
+    with pytest.raises(MissingExtra, match=r"ngboost, which is not installed.*recrawl\[papers\]"):
         learner("ngboost", "count")
     assert not learners.has("lightgbm")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from recrawl.errors import BadInput
+from recrawl.errors import BadInput, MissingExtra, extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,19 +67,14 @@ def has(name: str) -> bool:
     """Can the learner of that name be used here?"""
     try:
         _imported(next(iter(LEARNERS[name].values()))[0].partition(".")[0])
-    except BadInput:
+    except MissingExtra:
         return False
     return True
 
 
 def _imported(module: str) -> Any:
-    try:
+    with extra("papers", "This learner"):
         return import_module(module)
-    except ModuleNotFoundError as error:
-        raise BadInput(
-            f"The module {error.name} must be installed. It is not; "
-            "get it with: pip install 'recrawl[boost]'"
-        ) from error
 
 
 def _seeded(name: str, seed: int) -> dict[str, Any]:

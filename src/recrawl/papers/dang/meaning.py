@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recrawl.errors import extra
 from recrawl.papers.dang.feature import Feature
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def meaning(look: Snapshot) -> list[Feature]:
 
 def agglomerated(vectors: NDArray[np.float32], groups: int = GROUPS) -> FloatArray:
     """The means of columns that point the same way: complete linkage by cosine."""
-    from sklearn.cluster import FeatureAgglomeration
+    with extra("papers", "Merging features"):
+        from sklearn.cluster import FeatureAgglomeration
 
     used = vectors[:, vectors.any(axis=0)].astype(np.float64)
     if used.shape[1] <= groups:

@@ -1,7 +1,7 @@
 """Writes docs/papers/dang.md: look back, look around, on a trace of lists that grow.
 
-`python -m recrawl.papers.dang.page` in a checkout. Finished parts are kept in the folder `dang`, so a
-second run continues the first.
+Run `python -m recrawl.papers.dang.page` in a checkout. Finished parts are kept in the folder
+`dang`, so a second run continues the first.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def pandey(
 ) -> None:
     """User-centric crawling (Pandey & Olston 2005): refreshes needed for good search."""
     from recrawl.lab.traces import open_trace
-    from recrawl.papers.pandey import experiment as experiment
+    from recrawl.papers.pandey import experiment
     from recrawl.papers.pandey.figures import figures
     from recrawl.papers.pandey.past import past_of, titles
     from recrawl.papers.pandey.tables import tables

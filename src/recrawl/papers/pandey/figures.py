@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.ticker import ScalarFormatter
 
+from recrawl.errors import extra
 from recrawl.lab.charts import STYLE, _figure, _line, _svg, inks
 from recrawl.papers.pandey.experiment import POLICIES, halves
+
+with extra("lab", "A figure"):
+    import matplotlib as mpl
+    from matplotlib.ticker import ScalarFormatter
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,7 @@
 """Writes docs/papers/pandey.md: user-centric crawling on real traces and queries.
 
-`python -m recrawl.papers.pandey.page` in a checkout. What is done is kept in the folder `pandey`; run again, it goes on.
+Run `python -m recrawl.papers.pandey.page` in a checkout. Finished parts are kept in the folder
+`pandey`, so a second run continues the first.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recrawl.errors import extra
+
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray
 
@@ -34,7 +36,8 @@ def boosting(rows: FloatArray, yes: BoolArray) -> Chance:
     share = (float(yes.sum()) + 0.5) / (len(yes) + 1.0)
     if yes.all() or not yes.any():
         return Chance(None, share)
-    from sklearn.ensemble import HistGradientBoostingClassifier
+    with extra("papers", "Gradient boosting"):
+        from sklearn.ensemble import HistGradientBoostingClassifier
 
     rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # else it cannot be binned
     model = HistGradientBoostingClassifier(

@@ -1,6 +1,7 @@
 """Writes docs/papers/santos.md: the thesis's experiment, and evolution on real traces.
 
-`python -m recrawl.papers.santos.page` in a checkout. What is done is kept in the folder `santos`; run again, it goes on.
+Run `python -m recrawl.papers.santos.page` in a checkout. Finished parts are kept in the folder
+`santos`, so a second run continues the first.
 """
 
 from __future__ import annotations
