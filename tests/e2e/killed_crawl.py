@@ -15,9 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import recrawl
-from recrawl import registry
-from recrawl.crawl import Pace, Scope, begin
-from recrawl.crawl.clock import simulated
+from recrawl.crawl import start_crawl
 from recrawl.lab.traces import open_trace
 from recrawl.lab.web import serve
 from recrawl.model import DAY
@@ -29,7 +27,6 @@ SPEED = DAY / 2
 
 def crawl(store: Path, proxy: str, seeds: list[str], report: int) -> None:
     """Crawl until killed; write down what was acknowledged: a line for each batch on disk."""
-    clock, _ = simulated(proxy)
     with recrawl.open(store, create=True) as opened:
         acknowledged = opened.append
 
@@ -43,19 +40,18 @@ def crawl(store: Path, proxy: str, seeds: list[str], report: int) -> None:
             return result
 
         opened.append = append
-        with begin(
+        with start_crawl(
             opened,
             seeds,
-            pace=Pace.parse("40/day"),
-            scope=Scope(),
-            policy=registry.make("policy", "poisson"),
-            clock=clock,
+            budget="40/day",
+            policy="poisson",
+            simulated=True,
             every=DAY / 4,
             sitemaps=False,
             proxy=proxy,
             delay=0.0,
         ) as made:
-            for _ in made.run(float("inf")):
+            for _ in made.run():
                 pass
 
 

@@ -28,7 +28,7 @@ pytest.importorskip("scrapy", reason="needs the extra crawl")
 import recrawl
 from recrawl import registry
 from recrawl.cli import app
-from recrawl.crawl import Clock, Pace, Scope, begin
+from recrawl.crawl import CrawlClock, start_crawl
 from recrawl.cycle import turn
 from recrawl.errors import BadInput, StoreBusy
 from recrawl.fetch import LiveEngine
@@ -71,7 +71,7 @@ class Steps:
     def now(self):
         return self.web.clock.now()
 
-    def real(self, seconds):
+    def real_seconds(self, seconds):
         return 20.0
 
     def wait(self, until, stopped):
@@ -92,12 +92,12 @@ class Hand:
         self.at = at
 
 
-def crawl(web, path, *, until=None, budget="20/day", seeds=None, **options):
+def crawl(web, path, *, seeds=None, **options):
     """What the cycles of a crawl in simulated time did."""
-    decided = {
-        "pace": Pace.parse(budget),
-        "scope": Scope(**options.pop("scope", {})),
-        "policy": registry.make("policy", "poisson"),
+    defaults = {
+        "budget": "20/day",
+        "until": web.clock.end,
+        "policy": "poisson",
         "clock": Steps(web),
         "every": DAY,
         "sitemaps": False,
@@ -106,11 +106,8 @@ def crawl(web, path, *, until=None, budget="20/day", seeds=None, **options):
         "timeout": 5.0,
         "backoff": 0.01,
     }
-    with (
-        recrawl.open(path, create=True) as store,
-        begin(store, web.seeds() if seeds is None else seeds, **(decided | options)) as made,
-    ):
-        return list(made.run(web.clock.end if until is None else until))
+    with start_crawl(path, web.seeds() if seeds is None else seeds, **defaults | options) as made:
+        return list(made.run())
 
 
 def visits(path) -> pa.Table:
@@ -280,21 +277,20 @@ def test_sitemaps_are_believed_where_they_have_been_right(world, tmp_path):
     assert all(checked.values()), checked
 
 
-def known_after(site, path, seeds, scope, cycles):
-    """The pages that a crawl of a site has heard of after so many cycles."""
+def known_after(site, path, seeds, cycles, **scope):
+    """The pages that a crawl of a site knows after some cycles."""
     with recrawl.open(path, create=True) as store:
-        with begin(
+        with start_crawl(
             store,
             seeds,
-            pace=Pace.parse("9"),
-            scope=scope,
-            policy=registry.make("policy", "oldest"),
+            budget=9,
+            policy="oldest",
             clock=Steps(SimpleNamespace(clock=Hand())),
-            every=3600.0,
             proxy=site.url(),
             delay=0.0,
+            **scope,
         ) as made:
-            list(made.run(float("inf"), cycles=cycles))
+            list(made.run(cycles))
         return set(store.query("SELECT url FROM pages")["url"].to_pylist())
 
 
@@ -315,7 +311,7 @@ def test_sitemaps_are_bounded_and_speak_for_their_own_host_alone(tmp_path):
         pages |= {f"http://{host}.example{path}": text.encode() for path, text in files.items()}
     seeds = ["http://a.example/", "http://b.example/"]
     with serving(pages) as site:
-        known = known_after(site, tmp_path / "store", seeds, Scope(), cycles=2)
+        known = known_after(site, tmp_path / "store", seeds, cycles=2)
     asked = Counter(site.paths())
     assert asked["http://a.example/feed"] >= 1
     assert asked["http://a.example/robots.txt"] == asked["http://a.example/index.xml"] == 1
@@ -332,8 +328,7 @@ def test_feeds_of_all_hosts_within_reach_are_read(tmp_path):
         "http://blog.a.org/feed": b"<feed><entry><link href='/fed'/></entry></feed>",
     }
     with serving(pages) as site:
-        scope = Scope(reach="site")
-        known = known_after(site, tmp_path / "store", ["http://a.org/"], scope, cycles=4)
+        known = known_after(site, tmp_path / "store", ["http://a.org/"], cycles=4, reach="site")
     assert "http://blog.a.org/fed" in known
 
 
@@ -346,7 +341,7 @@ def test_scope_keeps_the_crawl_at_home(tmp_path):
         assert {host_of(v["url"]) for v in visits(tmp_path / "a").to_pylist()} == {host_of(home)}
     with serve(trace, manual=True) as web:
         scope = {"reach": "any", "depth": 0}
-        crawl(web, tmp_path / "b", seeds=[home], until=until, budget="50/day", scope=scope)
+        crawl(web, tmp_path / "b", seeds=[home], until=until, budget="50/day", **scope)
         assert {v["url"] for v in visits(tmp_path / "b").to_pylist()} == {home}
 
 
@@ -355,13 +350,13 @@ def test_a_hostile_site_is_bounded_and_leaves_the_rest_unharmed(tmp_path):
     paths = ("drip", "endless", "headers", "bomb", "loop", "to-loopback", "to-metadata", "many")
     with hostile("binary") as site, recrawl.open(tmp_path / "store", create=True) as store:
         seeds = [f"{site.url}/{path}" for path in (*paths, "close", "calendar/2026/1", "ok/1")]
-        with begin(
+        with start_crawl(
             store,
             seeds,
-            pace=Pace.parse("30"),
-            scope=Scope(pages_per_host=40),
-            policy=registry.make("policy", "oldest"),
-            clock=Clock(1.7e9, speed=1e6),
+            budget=30,
+            pages_per_host=40,
+            policy="oldest",
+            clock=CrawlClock(1.7e9, speed=1e6),
             every=DAY,
             sitemaps=False,
             discover=1.0,
@@ -372,7 +367,7 @@ def test_a_hostile_site_is_bounded_and_leaves_the_rest_unharmed(tmp_path):
             backoff=0.01,
             max_bytes=2_000_000,
         ) as made:
-            cycles = list(made.run(float("inf"), cycles=3))
+            cycles = list(made.run(cycles=3))
         assert cycles[-1].pages <= 40 + len(seeds)
         status = {
             url.removeprefix(site.url): code
@@ -445,7 +440,7 @@ def test_a_crawl_for_searchers(world, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--objective", "search"], "with --queries FILE"),
+        (["--objective", "search"], "needs queries"),
         (["--budget", "many"], "A crawl's budget must be fetches"),
         (["--budget", "5/fortnight"], "try 500/day"),
         (["--reach", "moon"], "reach must be one of"),
@@ -470,9 +465,8 @@ def test_what_cannot_be_meant_is_refused(tmp_path, words, said):
 
 def beginning(store, at, **options):
     """A crawl whose clock stands at some time."""
-    decided = {"pace": Pace.parse("9"), "scope": Scope(), "clock": Steps(SimpleNamespace(clock=at))}
-    policy = registry.make("policy", "oldest")
-    return begin(store, [], **decided, policy=policy, every=DAY, allow_private=True, **options)
+    clock = Steps(SimpleNamespace(clock=at))
+    return start_crawl(store, policy="oldest", clock=clock, allow_private=True, **options)
 
 
 def test_a_clock_that_was_set_back_is_waited_for_or_refused(tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import recrawl
 from recrawl import units, urls
 from recrawl.checks.sample import sample_pages
-from recrawl.crawl.clock import Clock
+from recrawl.crawl.clock import CrawlClock
 from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
@@ -64,13 +64,13 @@ def test_what_is_no_pace(text):
 def test_a_day_is_spread_over_its_cycles_and_what_is_left_is_made_up_for():
     pace = Pace(fetches=240, period=DAY)
 
-    def left(now, *, spent=0, begun=0.0, every=3600.0):
-        return pace.left(lambda _: spent, begun=begun, now=now, until=now + every)
+    def left(now, *, spent=0, start=0.0, every=3600.0):
+        return pace.left(lambda _: spent, start=start, now=now, until=now + every)
 
     assert left(MIDNIGHT) == 10
     assert left(NOON, spent=120) == 10
     assert left(NOON, spent=0) == 130  # the night was missed
-    assert left(NOON, spent=0, begun=NOON) == 10  # or there was no crawl then
+    assert left(NOON, spent=0, start=NOON) == 10  # or there was no crawl then
     assert left(NOON, spent=239, every=DAY) == 1
     assert left(NOON, spent=999) == 0
 
@@ -97,7 +97,7 @@ def test_no_day_takes_more_than_its_budget(fetches, period, start, cycles):
         return sum(at >= since for at in made)
 
     for length, moments, pause in cycles:
-        allowed = pace.left(spent, begun=begun, now=now, until=now + length)
+        allowed = pace.left(spent, start=begun, now=now, until=now + length)
         made += [now + length * moment for moment in sorted(moments)[:allowed]]
         now = max([now, *made]) + pause
     taken = np.bincount((np.array(made) // period - MIDNIGHT // period).astype(np.int64))
@@ -114,7 +114,7 @@ def test_a_day_in_many_runs_gets_its_whole_budget(fetches, cycles, start):
 
     for at in MIDNIGHT + DAY / cycles * np.arange(cycles):
         until = at + DAY / cycles
-        made += [at] * pace.left(spent, begun=MIDNIGHT - start, now=at, until=until)
+        made += [at] * pace.left(spent, start=MIDNIGHT - start, now=at, until=until)
     assert len(made) == fetches
 
 
@@ -176,7 +176,7 @@ def test_what_was_not_asked_for_spends_nothing(store):
 )
 def test_what_a_scope_admits(scope, admitted):
     found = [A, A + "docs/x", B, "https://c.example/"]
-    assert Scope(**scope).admitted(found, ["a.example.org"], {"a.example.org": 2}) == admitted
+    assert Scope(**scope).select(found, ["a.example.org"], {"a.example.org": 2}) == admitted
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_what_a_scope_admits(scope, admitted):
     ],
 )
 def test_urls_that_a_site_makes_up_as_one_goes(path, is_admitted):
-    assert bool(Scope().admitted([A + path], ["a.example.org"], {})) == is_admitted
+    assert bool(Scope().select([A + path], ["a.example.org"], {})) == is_admitted
 
 
 def test_a_scope_must_reach_somewhere():
@@ -217,15 +217,15 @@ def test_seeds_are_canonical_once_each_and_named_by_line():
 def test_links_are_followed_as_far_as_the_scope_reaches(store):
     discovery = Discovery(store, Scope(pages_per_host=5), [A])
     assert store.summary().pages == 0  # nothing is written before it begins
-    discovery.begin(now=NOON)
+    discovery.start(now=NOON)
     store.append(to_visits([found_links("", ["/1", "/2", "https://c.example/"])]))
-    assert discovery.links(now=NOON + 1) == 2
-    assert discovery.links(now=NOON + 2) == 0
+    assert discovery.add_linked(now=NOON + 1) == 2
+    assert discovery.add_linked(now=NOON + 2) == 0
     led = ([A + "1", A + "3"], [A + "2", A + "4"], [A + "1", "https://c.example/"])
-    found = pa.concat_tables(discovery.within(leading(*pair)) for pair in led)
+    found = pa.concat_tables(discovery.filter_visits(leading(*pair)) for pair in led)
     assert found["url"].to_pylist() == [A + "1", A + "3", A + "2", A + "4", A + "1"]
     store.append(found, now=NOON + 3)
-    assert discovery.enter([A + "5"], now=NOON + 4) == 0  # the host has its five
+    assert discovery.add([A + "5"], now=NOON + 4) == 0  # the host has its five
 
 
 def leading(source, target, at=NOON):
@@ -239,31 +239,31 @@ def test_a_host_that_a_seed_leads_to_is_a_home_also_after_a_restart(store):
     hosts = ["a.example.org", "www.example.org", "w3.example.org"]
     first, second, third = (f"https://{host}/" for host in hosts)
     discovery = Discovery(store, Scope(), [first])
-    discovery.begin(now=NOON)
+    discovery.start(now=NOON)
     for source, target in ((first, second), (second, third), (third, first)):
-        store.append(discovery.within(leading(source, target)), now=NOON)
-    assert discovery.enter([third + "page", B], now=NOON) == 1
+        store.append(discovery.filter_visits(leading(source, target)), now=NOON)
+    assert discovery.add([third + "page", B], now=NOON) == 1
     again = Discovery(store, Scope(), [first])
-    again.begin(now=NOON)
-    assert discovery.homes == again.homes == set(hosts)
+    again.start(now=NOON)
+    assert discovery.home_hosts == again.home_hosts == set(hosts)
 
 
 def test_where_a_page_leads_is_no_farther_than_it(store):
     discovery = Discovery(store, Scope(depth=1), [A])
-    discovery.begin(now=NOON)
-    store.append(discovery.within(leading(A, A + "home")), now=NOON)
+    discovery.start(now=NOON)
+    store.append(discovery.filter_visits(leading(A, A + "home")), now=NOON)
     store.append(to_visits([found_links("home", ["/1"])]))
-    assert discovery.links(now=NOON + 1) == 1
+    assert discovery.add_linked(now=NOON + 1) == 1
     store.append(to_visits([found_links("1", ["/2"])]))
-    assert discovery.links(now=NOON + 2) == 0
-    assert discovery.named([A + "3"], now=NOON) == 0  # at a depth that nobody knows
+    assert discovery.add_linked(now=NOON + 2) == 0
+    assert discovery.add_named([A + "3"], now=NOON) == 0  # at a depth that nobody knows
 
 
 def test_sitemaps_are_looked_for_as_far_as_the_scope_reaches(store):
     store.append(pa.table({"url": [B, "https://c.example/"]}), now=NOON)
     for reach, hosts in (("host", [A]), ("site", [A, B]), ("any", [A, B, "https://c.example/"])):
         discovery = Discovery(store, Scope(reach=reach), [A])
-        discovery.begin(now=NOON)
+        discovery.start(now=NOON)
         assert discovery.origins() == [host[:-1] for host in hosts]
 
 
@@ -274,8 +274,8 @@ def test_links_that_lead_inward_are_no_pages(store):
     found = [urls.canonical(f"http://{host}/") for host in [*INWARD, "x.localhost", "8.8.8.8"]]
     for allow_private, new in ((False, 1), (True, 6)):
         discovery = Discovery(store, Scope(reach="any"), [A], allow_private=allow_private)
-        discovery.begin(now=NOON)
-        assert discovery.enter(found, now=NOON) == new
+        discovery.start(now=NOON)
+        assert discovery.add(found, now=NOON) == new
 
 
 def test_a_depth_is_counted_from_the_seeds(store):
@@ -284,19 +284,19 @@ def test_a_depth_is_counted_from_the_seeds(store):
     )
     for depth, new in [(2, 0), (3, 1)]:
         discovery = Discovery(store, Scope(depth=depth), [A])
-        discovery.begin(now=NOON)
-        assert discovery.links(now=NOON + 1) == new
+        discovery.start(now=NOON)
+        assert discovery.add_linked(now=NOON + 1) == new
     with pytest.raises(BadInput, match="seeds"):
-        Discovery(store, Scope(depth=3)).begin(now=NOON)
+        Discovery(store, Scope(depth=3)).start(now=NOON)
 
 
 def test_a_crawl_goes_on_without_seeds_but_does_not_begin_without(store):
     with pytest.raises(BadInput, match="Give --seeds"):
-        Discovery(store, Scope()).begin(now=NOON)
+        Discovery(store, Scope()).start(now=NOON)
     store.append(pa.table({"url": [A, B]}), now=NOON)
     discovery = Discovery(store, Scope())
-    discovery.begin(now=NOON)
-    assert discovery.homes == {"a.example.org", "b.example.org"}
+    discovery.start(now=NOON)
+    assert discovery.home_hosts == {"a.example.org", "b.example.org"}
     assert discovery.origins() == [A[:-1], B[:-1]]
 
 
@@ -385,11 +385,11 @@ def test_a_sitemap_that_swells_is_bounded(tmp_path):
 
 def test_a_clock_waits_until_then_or_until_told_to_stop():
     asked = iter([False, True])
-    clock = Clock(NOON)
+    clock = CrawlClock(NOON)
     clock.wait(NOON + DAY, lambda: next(asked))
     assert next(asked, None) is None
     assert clock.now() < NOON + 3600
-    fast = Clock(NOON, speed=DAY)
+    fast = CrawlClock(NOON, speed=DAY)
     fast.wait(NOON + 600, lambda: False)
     assert fast.now() >= NOON + 600
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import signal
 import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003  # typer reads it at run time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.live import Live
 from rich.text import Text
 
-import recrawl
 from recrawl import units
 from recrawl.cli.common import (
     Objective,
@@ -24,20 +22,17 @@ from recrawl.cli.common import (
     Rules,
     Seed,
     StorePath,
-    clock,
     err,
     out,
     say,
 )
 from recrawl.errors import BadInput
-from recrawl.planner.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
-    from recrawl.crawl import Crawl, Cycled
-    from recrawl.crawl.clock import Clock
+    from recrawl.crawl import CycleResult, LiveCrawl
     from recrawl.fetch import LiveEngine
 
 
@@ -78,59 +73,41 @@ def crawl(
     seed: Seed = 0,
 ) -> None:
     """Crawl: visit new pages and revisit known ones, within a budget, for as long as you let it."""
-    from recrawl.crawl import Pace, Scope, begin
-    from recrawl.crawl.discover import read_seeds
+    from recrawl.crawl import start_crawl
 
-    watch, last = _clock(proxy or "" if simulated else None)
-    urls = read_seeds(_lines(seeds)) if seeds else []  # before there is a store
-    end = min(_end(until, watch.now()), last)
-    decided: dict[str, Any] = {
-        "pace": Pace.parse(budget),
-        "scope": Scope(reach, tuple(only), tuple(skip), depth, pages_per_host),
-        "policy": find_policy(policy, objective=objective, queries=queries, seed=seed),
-        "every": units.duration(every),
-        "discover": units.share(discover),
-        "rules": recrawl.load_rules(rules) if rules else (),
-        "delay": units.duration(delay),
-    }
     with (
-        recrawl.open(store, create=True) as opened,
-        begin(
-            opened,
-            urls,
-            clock=watch,
-            sitemaps=sitemaps,
-            seed=seed,
+        start_crawl(
+            store,
+            _lines(seeds) if seeds else (),
+            budget=budget,
+            every=every,
+            until=until,
+            policy=policy,
+            objective=objective,
+            queries=queries,
+            discover=discover,
+            reach=reach,
+            only=only,
+            skip=skip,
+            depth=depth,
+            pages_per_host=pages_per_host,
             contact=contact,
+            delay=delay,
             proxy=proxy,
+            simulated=simulated,
             allow_private=allow_private,
             warc=warc,
-            **decided,
+            sitemaps=sitemaps,
+            rules=rules or (),
+            seed=seed,
         ) as made,
         _ends_clean(made),
         _live(made.engine),
     ):
-        if end <= watch.now():
-            say(f"It is past {units.show_time(end)} already: there is nothing to do.", err)
-        for cycle in made.run(end, cycles):
+        if made.end <= made.clock.now():
+            say(f"It is past {units.show_time(made.end)} already: there is nothing to do.", err)
+        for cycle in made.run(cycles):
             _tell(cycle)
-
-
-def _clock(living_web: str | None) -> tuple[Clock, float]:
-    from recrawl.crawl.clock import Clock
-    from recrawl.crawl.clock import simulated as asked
-
-    return (Clock(clock(None)), math.inf) if living_web is None else asked(living_web)
-
-
-def _end(until: str | None, now: float) -> float:
-    """A time, or one so far from now."""
-    if until is None:
-        return math.inf
-    try:
-        return now + units.duration(until)
-    except BadInput:
-        return units.time(until)
 
 
 def _lines(file: Path) -> list[str]:
@@ -141,7 +118,7 @@ def _lines(file: Path) -> list[str]:
 
 
 @contextmanager
-def _ends_clean(made: Crawl) -> Iterator[None]:
+def _ends_clean(made: LiveCrawl) -> Iterator[None]:
     """The first Ctrl-C lets fetches in flight end; the second does not wait."""
 
     def ask(number: int, _: object) -> None:
@@ -178,7 +155,7 @@ def _live(engine: LiveEngine) -> AbstractContextManager[object]:
     return Live(get_renderable=line, console=out if out.is_terminal else err, transient=True)
 
 
-def _tell(cycle: Cycled) -> None:
+def _tell(cycle: CycleResult) -> None:
     """One line a cycle: for people on a terminal, JSON in a pipe."""
     if not out.is_terminal:
         told = asdict(cycle) | {"at": units.show_time(cycle.at)}

@@ -1,9 +1,9 @@
-"""The loop on the live web: discover, plan, fetch, record, and again, for weeks."""
+"""The loop on the live web: discover, plan, fetch, record and wait, for weeks."""
 
-from recrawl.crawl.begin import begin
-from recrawl.crawl.clock import Clock
-from recrawl.crawl.loop import Crawl, Cycled
+from recrawl.crawl.clock import CrawlClock
+from recrawl.crawl.loop import CycleResult, LiveCrawl
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
+from recrawl.crawl.start import start_crawl
 
-__all__ = ["Clock", "Crawl", "Cycled", "Pace", "Scope", "begin"]
+__all__ = ["CrawlClock", "CycleResult", "LiveCrawl", "Pace", "Scope", "start_crawl"]

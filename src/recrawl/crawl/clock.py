@@ -1,4 +1,4 @@
-"""What time is it, and when is it later? The time of day, or that of a simulated web."""
+"""What time is it, and when is it later? Real time, or the time of a simulated web."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from recrawl.model import Time
 
-SLICE = 0.2  #: seconds within which a stop is noticed
-ADMIN = "http://recrawl.admin/time"  #: where a living web tells its time
+MAX_SLEEP_SECONDS = 0.2  #: a request to stop is noticed within this time
+TIME_URL = "http://recrawl.admin/time"  #: where a living web reports its time
 
 
 @dataclass(frozen=True)
-class Clock:
-    """Runs `speed` times as fast as the world, from `begin` on."""
+class CrawlClock:
+    """A clock that starts at `begin` and runs `speed` times as fast as real time."""
 
     begin: Time
     speed: float = 1.0
@@ -30,24 +30,24 @@ class Clock:
     def now(self) -> Time:
         return self.begin + (time.monotonic() - self._started) * self.speed
 
-    def real(self, seconds: float) -> float:
-        """How long a span of this clock takes in the world."""
+    def real_seconds(self, seconds: float) -> float:
+        """How many real seconds a duration of this clock takes."""
         return seconds / self.speed
 
     def wait(self, until: Time, stopped: Callable[[], bool]) -> None:
-        """Sleep until then, or until told to stop."""
-        while not stopped() and (left := self.real(until - self.now())) > 0:
-            time.sleep(min(left, SLICE))
+        """Sleep until a time, or until `stopped` returns true."""
+        while not stopped() and (left := self.real_seconds(until - self.now())) > 0:
+            time.sleep(min(left, MAX_SLEEP_SECONDS))
 
 
-def simulated(proxy: str) -> tuple[Clock, Time]:
-    """The clock of the living web behind a proxy, and when its window ends."""
+def simulated_clock(proxy: str) -> tuple[CrawlClock, Time]:
+    """The clock of the living web behind a proxy, and the time at which its window ends."""
     try:
-        with build_opener(ProxyHandler({"http": proxy})).open(ADMIN, timeout=10) as answer:
-            told = json.load(answer)
-        if told["speed"] is None:
+        with build_opener(ProxyHandler({"http": proxy})).open(TIME_URL, timeout=10) as response:
+            state = json.load(response)
+        if state["speed"] is None:
             raise ValueError("its clock stands still")  # noqa: TRY301
-        return Clock(told["now"], told["speed"]), told["end"]
+        return CrawlClock(state["now"], state["speed"]), state["end"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(
             f"--simulated needs the proxy of a running living web. Got {proxy!r}: {error}; "

@@ -1,4 +1,4 @@
-"""Which pages are new? Those that seeds, links and sitemaps name and the store does not know."""
+"""Which pages are new? Those that seeds, links and sitemaps name but the store does not hold."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from recrawl.model import Time
 
 
-_LED = pa.schema([("url", pa.string()), ("target", pa.string())])
+#: A page, and the page that it redirects to or names as its canonical URL.
+_MOVES = pa.schema([("url", pa.string()), ("target", pa.string())])
 
 
 def read_seeds(lines: Iterable[str]) -> list[str]:
-    """Canonical URLs, one a line; empty lines and those that begin with # are passed over."""
+    """Canonical URLs, one per line, each once; skips empty lines and comments (#)."""
     seeds = []
     for number, line in enumerate(lines, 1):
-        text = line.strip("\ufeff \t\r\n")  # some editors begin a file with a mark
+        text = line.strip("\ufeff \t\r\n")  # some editors write a byte order mark
         if text and not text.startswith("#"):
             try:
                 seeds.append(urls.canonical(text))
@@ -36,7 +37,7 @@ def read_seeds(lines: Iterable[str]) -> list[str]:
 
 
 class Discovery:
-    """Enters new pages into a store, within a scope."""
+    """Adds new pages to a store, within a scope."""
 
     def __init__(
         self,
@@ -50,107 +51,107 @@ class Discovery:
         self.scope = scope
         self.seeds = list(seeds)
         self.allow_private = allow_private
-        self.homes: set[str] = set()  #: the hosts from which the scope reaches
-        self._heads: set[str] = set()  #: the seeds and where they lead
-        self._looked = 0.0  #: links seen before this time have been looked at
+        self.home_hosts: set[str] = set()  #: the scope is relative to these
+        self._seed_pages: set[str] = set()  #: the seeds and the pages they redirect to
+        self._links_read_until = 0.0  #: links first seen before this time are done
 
-    def begin(self, *, now: Time) -> None:
-        """Enter the seeds; the hosts of a store are the homes of a crawl that goes on without."""
+    def start(self, *, now: Time) -> None:
+        """Add the seeds; without seeds, the hosts of the store are the home hosts."""
         if self.scope.depth is not None and not self.seeds:
             raise BadInput(
                 "A depth counts links from the seeds, and there are none. Give --seeds again, or "
-                "leave --depth out."
+                "omit --depth."
             )
-        self.store.lead(_LED.empty_table())
+        self.store.lead(_MOVES.empty_table())
         if self.seeds:
             self.store.append(pa.table({"url": self.seeds}), now=now)
-            led = self.store.query(_HEADS, self.seeds)["url"].to_pylist()
-            self._heads = {*self.seeds, *(url for url in led if not is_private(url))}
-            self.homes = {urls.host(url) for url in self._heads}
+            reached = self.store.query(_SEED_PAGES, self.seeds)["url"].to_pylist()
+            self._seed_pages = {*self.seeds, *(url for url in reached if not is_private(url))}
+            self.home_hosts = {urls.host(url) for url in self._seed_pages}
         else:
-            self.homes = set(self.store.query("SELECT host FROM hosts")["host"].to_pylist())
-        if not self.homes:
-            raise BadInput("A crawl must begin somewhere: the store has no page. Give --seeds.")
+            self.home_hosts = set(self.store.query("SELECT host FROM hosts")["host"].to_pylist())
+        if not self.home_hosts:
+            raise BadInput("A crawl must start somewhere: the store has no page. Give --seeds.")
 
     def origins(self) -> list[str]:
-        """Scheme and host of the pages known within reach."""
-        is_near = self.scope.near(self.homes)
-        found = self.store.query(_ORIGINS)["origin"].to_pylist()
-        return [origin for origin in found if is_near(urls.host(origin + "/"))]
+        """Scheme and host of the known pages whose host is in scope."""
+        in_reach = self.scope.host_test(self.home_hosts)
+        origins = self.store.query(_ORIGINS)["origin"].to_pylist()
+        return [origin for origin in origins if in_reach(urls.host(origin + "/"))]
 
-    def links(self, *, now: Time) -> int:
-        """Enter the pages that links lead to; after a restart all links are looked at again."""
+    def add_linked(self, *, now: Time) -> int:
+        """Add the targets of links. Returns how many; the first call reads all links."""
         if self.scope.depth is None:
-            found = self.store.query(_NEW, int(self._looked * 1e6))
+            targets = self.store.query(_NEW_TARGETS, int(self._links_read_until * 1e6))
         else:
-            found = self.store.query(_NEAR, self.seeds, self.scope.depth)
-        entered = self.enter(found["target"].to_pylist(), now=now)
-        self._looked = now
-        return entered
+            targets = self.store.query(_TARGETS_IN_DEPTH, self.seeds, self.scope.depth)
+        added = self.add(targets["target"].to_pylist(), now=now)
+        self._links_read_until = now
+        return added
 
-    def within(self, visits: pa.Table) -> pa.Table:
-        """Visits without those pages that they led to (rows without a time) that are not wanted.
+    def filter_visits(self, visits: pa.Table) -> pa.Table:
+        """Visits without the redirect targets (rows without `at`) that are out of scope.
 
-        A host that a seed leads to is a home, too; but nobody is led inward, into an intranet.
+        The host that a seed redirects to becomes a home host, unless its address is private.
         """
-        made = visits["at"].is_valid()
-        names, is_visit = visits["url"].to_pylist(), made.to_pylist()
-        led = [(names[i - 1], names[i]) for i in range(1, len(names)) if not is_visit[i]]
-        if not led:
+        has_time = visits["at"].is_valid()
+        names, is_visit = visits["url"].to_pylist(), has_time.to_pylist()
+        moves = [(names[i - 1], names[i]) for i in range(1, len(names)) if not is_visit[i]]
+        if not moves:
             return visits
-        self.store.lead(pa.table(list(zip(*led, strict=True)), schema=_LED))
-        for source, target in led:
-            if source in self._heads and not is_private(target):
-                self._heads.add(target)
-                self.homes.add(urls.host(target))
-        wanted = self._admitted([target for _, target in led])
-        return visits.filter(pc.or_(made, pc.is_in(visits["url"], pa.array(wanted, pa.string()))))
+        self.store.lead(pa.table(list(zip(*moves, strict=True)), schema=_MOVES))
+        for source, target in moves:
+            if source in self._seed_pages and not is_private(target):
+                self._seed_pages.add(target)
+                self.home_hosts.add(urls.host(target))
+        wanted = pa.array(self._in_scope([target for _, target in moves]), pa.string())
+        return visits.filter(pc.or_(has_time, pc.is_in(visits["url"], wanted)))
 
-    def named(self, found: Sequence[str], *, now: Time) -> int:
-        """Enter pages that a site names; who knows how far from the seeds these are?"""
-        return self.enter(found, now=now) if self.scope.depth is None else 0
+    def add_named(self, pages: Sequence[str], *, now: Time) -> int:
+        """Add pages that a site names; none with a depth, as their distance is unknown."""
+        return self.add(pages, now=now) if self.scope.depth is None else 0
 
-    def enter(self, found: Iterable[str], *, now: Time) -> int:
-        """Enter those of some pages that are new and wanted."""
-        unknown = self.store.query(_UNKNOWN, list(found))["url"].to_pylist()
-        wanted = self._admitted(unknown) if unknown else []
+    def add(self, pages: Iterable[str], *, now: Time) -> int:
+        """Add the pages that are new and in scope. Returns how many."""
+        unknown = self.store.query(_UNKNOWN, list(pages))["url"].to_pylist()
+        wanted = self._in_scope(unknown) if unknown else []
         if not wanted:
             return 0
         return self.store.append(pa.table({"url": wanted}), now=now).pages
 
-    def _admitted(self, found: Sequence[str]) -> list[str]:
-        hosts = list({urls.host(url) for url in found})
-        known = self.store.query(_KNOWN, hosts).to_pydict()
+    def _in_scope(self, pages: Sequence[str]) -> list[str]:
+        hosts = list({urls.host(url) for url in pages})
+        known = self.store.query(_PAGES_PER_HOST, hosts).to_pydict()
         counts = dict(zip(known["host"], known["n"], strict=True))
-        may = [url for url in found if self.allow_private or not is_private(url)]
-        return self.scope.admitted(may, self.homes, counts)
+        allowed = [url for url in pages if self.allow_private or not is_private(url)]
+        return self.scope.select(allowed, self.home_hosts, counts)
 
 
-_KNOWN = """
+_PAGES_PER_HOST = """
 SELECT host, count(*) AS n FROM pages JOIN hosts USING (host_id)
 WHERE host IN (SELECT unnest(?::VARCHAR[])) GROUP BY host
 """
 _UNKNOWN = """
-SELECT DISTINCT found.url FROM (SELECT unnest(?::VARCHAR[]) AS url) AS found
-ANTI JOIN pages ON pages.url = found.url ORDER BY found.url
+SELECT DISTINCT named.url FROM (SELECT unnest(?::VARCHAR[]) AS url) AS named
+ANTI JOIN pages ON pages.url = named.url ORDER BY named.url
 """
 _ORIGINS = """
 SELECT DISTINCT split_part(url, '/', 1) || '//' || host AS origin
 FROM pages JOIN hosts USING (host_id) ORDER BY origin
 """
-_HEADS = """
-WITH RECURSIVE head(url) AS (
+_SEED_PAGES = """
+WITH RECURSIVE reached(url) AS (
     SELECT unnest(?::VARCHAR[])
     UNION
-    SELECT target FROM head JOIN pages USING (url) JOIN moved USING (page_id))
-FROM head
+    SELECT target FROM reached JOIN pages USING (url) JOIN moved USING (page_id))
+FROM reached
 """
-_NEW = """
+_NEW_TARGETS = """
 SELECT DISTINCT target FROM links ANTI JOIN pages ON pages.url = links.target
 WHERE NOT nofollow AND first_seen >= make_timestamp(?)
 """
-# Pages that are at most so many links away from a seed; where a page leads is no farther than it.
-_NEAR = """
+# Unknown pages within a number of links from a seed; following a redirect counts as no link.
+_TARGETS_IN_DEPTH = """
 WITH RECURSIVE edges AS MATERIALIZED (
     SELECT page_id, target, 1 AS length FROM links WHERE NOT nofollow
     UNION ALL

@@ -1,7 +1,8 @@
-"""Cycles on the live web: discover, plan, fetch, record, wait; and again."""
+"""Cycles on the live web: each discovers, plans, fetches, records and waits for the next."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.crawl.clock import Clock
+    from recrawl.crawl.clock import CrawlClock
     from recrawl.crawl.discover import Discovery
     from recrawl.crawl.pace import Pace
-    from recrawl.crawl.sitemaps import Sitemaps
+    from recrawl.crawl.sitemaps import SitemapReader
     from recrawl.fetch import LiveEngine
     from recrawl.history import Store
     from recrawl.model import Time
@@ -25,35 +26,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cycled:
-    """What a cycle did."""
+class CycleResult:
+    """What one cycle did."""
 
     cycle: int
-    at: Time  #: its beginning
+    at: Time  #: when it started
     planned: int
-    fetched: int  #: requests for pages, whatever came back
+    fetched: int  #: requests for pages, whatever the response
     changed: int
     not_modified: int
     redirected: int
     failed: int
-    skipped: int  #: planned but not asked for: forbidden by robots.txt, or not in time
+    skipped: int  #: planned but not requested: forbidden by robots.txt, or no time left
     new_links: int
     new_pages: int
-    pages: int  #: known by now
+    pages: int  #: known after the cycle
 
 
 @dataclass
-class Crawl:
-    """A crawl that has not ended."""
+class LiveCrawl:
+    """A running crawl. `start_crawl` makes one; `run` carries out its cycles."""
 
     store: Store
     engine: LiveEngine
     policy: Policy
     pace: Pace
     discovery: Discovery
-    clock: Clock
-    every: float
-    sitemaps: Sitemaps | None = None  #: None: they are left alone
+    clock: CrawlClock
+    every: float  #: seconds from the start of one cycle to that of the next
+    end: Time = math.inf  #: no cycle starts after it
+    sitemaps: SitemapReader | None = None  #: None: sitemaps are not read
     discover: float = 0.2  #: share of the budget for pages never visited
     rules: Sequence[Rule] = ()
     seed: int = 0
@@ -62,32 +64,35 @@ class Crawl:
         self._stopped = False
 
     def fetch(self, plan: Planned) -> Iterator[pa.Table]:
-        """As an engine: what the live one brings, within the scope."""
-        return map(self.discovery.within, self.engine.fetch(plan))
+        """As an engine: the visits of the live engine, limited to the scope."""
+        return map(self.discovery.filter_visits, self.engine.fetch(plan))
 
     def stop(self) -> None:
-        """Let what is in flight end, then end. Takes no lock: a signal handler may call it."""
+        """End when the requests in flight have ended. Safe in a signal handler: takes no lock."""
         self._stopped = True
         self.engine.stop()
 
-    def run(self, until: Time, cycles: int | None = None) -> Iterator[Cycled]:
-        """Cycle after cycle, until a time or so many; after the first they begin on the dot."""
-        number = 0
-        while not self._stopped and self.clock.now() < until and number != cycles:
-            number += 1
-            now = self.clock.now()
-            yield self._cycle(number, now)
-            if number != cycles:  # one that took too long does not make the next ones hurry
-                following = (self.clock.now() // self.every + 1) * self.every
-                self.clock.wait(min(following, until), lambda: self._stopped)
+    def run(self, cycles: int | None = None) -> Iterator[CycleResult]:
+        """Carry out cycles until `end`, or at most this many.
 
-    def _cycle(self, number: int, now: Time) -> Cycled:
+        The first starts now, the others at multiples of `every`. A cycle that takes too long does
+        not shorten the next ones.
+        """
+        number = 0
+        while not self._stopped and self.clock.now() < self.end and number != cycles:
+            number += 1
+            yield self._cycle(number, self.clock.now())
+            if number != cycles:
+                following = (self.clock.now() // self.every + 1) * self.every
+                self.clock.wait(min(following, self.end), lambda: self._stopped)
+
+    def _cycle(self, number: int, now: Time) -> CycleResult:
         new_pages = 0
         if self.sitemaps is not None:
             new_pages += self.sitemaps.read(now=now)
-            now = self.clock.now()  # reading them took its time
+            now = self.clock.now()  # reading them took time
         with self.store.together():
-            new_pages += self.discovery.links(now=now)
+            new_pages += self.discovery.add_linked(now=now)
             allowed = self.pace.allowed(self.store, now=now, until=now + self.every)
         budget = Budget(fetches=allowed, discover=self.discover, every=self.every)
         plan = turn(
@@ -99,27 +104,27 @@ class Crawl:
             rules=self.rules,
             seed=self.seed,
         )
-        seen = _seen(self.store, now)
-        return Cycled(
+        counts = _visit_counts(self.store, now)
+        return CycleResult(
             cycle=number,
             at=now,
             planned=len(plan),
-            skipped=len(plan) - seen["fetched"],
+            skipped=len(plan) - counts["fetched"],
             new_pages=new_pages,
-            **seen,
+            **counts,
         )
 
 
-def _seen(store: Store, since: Time) -> dict[str, int]:
-    """What the visits since then showed."""
+def _visit_counts(store: Store, since: Time) -> dict[str, int]:
+    """What the visits since a time showed, and how many pages are known."""
     with store.together():
-        [row] = store.query(_SEEN, int(since * 1e6)).to_pylist()
+        [row] = store.query(_VISIT_COUNTS, int(since * 1e6)).to_pylist()
         pages = store.summary().pages
     return {name: int(value or 0) for name, value in row.items()} | {"pages": pages}
 
 
-# Pages that were not asked for are failed visits that took no time.
-_SEEN = """
+# A page that was not requested (robots.txt forbids it) is a failed visit without `seconds`.
+_VISIT_COUNTS = """
 SELECT count(*) AS fetched, count(*) FILTER (changed) AS changed,
        count(*) FILTER (status = 304) AS not_modified,
        count(*) FILTER (status BETWEEN 300 AND 399 AND status <> 304) AS redirected,

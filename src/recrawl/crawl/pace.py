@@ -1,4 +1,4 @@
-"""How much may this cycle fetch, so that no day takes more than its budget?"""
+"""How many pages may this cycle fetch, so that no day exceeds its budget?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from recrawl import units
 from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
-from recrawl.planner.plan import fetches as whole
+from recrawl.planner.plan import fetches as n_fetches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from recrawl.model import Time
 
 
-LONGEST = 1000 * DAY  #: cycle
+MAX_CYCLE_SECONDS = 1000 * DAY
 
 
 @dataclass(frozen=True)
 class Pace:
-    """A budget for each cycle; or so many fetches in each period (of UTC), spread over cycles."""
+    """A budget per cycle; or a number of fetches per period (of UTC), spread over its cycles."""
 
     cycle: Budget | None = None
     fetches: int = 0
@@ -32,7 +32,7 @@ class Pace:
 
     @classmethod
     def parse(cls, text: str) -> Pace:
-        """From "500/day", "20/h"; or "200", "2%" a cycle.
+        """From "500/day" or "20/h" (per period), "200" or "2%" (per cycle).
 
         >>> Pace.parse("500/day")
         Pace(cycle=None, fetches=500, period=86400.0)
@@ -49,8 +49,8 @@ class Pace:
         return cls(fetches=fetches, period=period)
 
     def check(self, every: float) -> None:
-        """Refuse cycles that it cannot be kept with."""
-        if not 1 <= every <= LONGEST:
+        """Raise `BadInput` for a cycle length, in seconds, with which the pace cannot be kept."""
+        if not 1 <= every <= MAX_CYCLE_SECONDS:
             raise BadInput(
                 f"every, the length of a cycle, must be from 1s to 1000d. Got {every:g} s; try 1h."
             )
@@ -62,33 +62,34 @@ class Pace:
             )
 
     def allowed(self, store: Store, *, now: Time, until: Time) -> int:
-        """The fetches of a cycle that ends at `until`.
+        """The number of fetches for a cycle that ends at `until`.
 
-        Fetches in the store count, whoever made them: a crawl that is killed and started again has
-        no second budget.
+        All fetches in the store count, so a crawl that is killed and started again gets no second
+        budget.
         """
         if self.cycle is not None:
-            return whole(self.cycle, store.summary().pages)
-        begun = store.query("SELECT epoch(min(first_seen)) AS begun FROM pages")["begun"][0].as_py()
-        begun = now if begun is None else begun
-        return self.left(partial(_spent, store), begun=begun, now=now, until=until)
+            return n_fetches(self.cycle, store.summary().pages)
+        start = store.query("SELECT epoch(min(first_seen)) AS start FROM pages")["start"][0].as_py()
+        start = now if start is None else start
+        return self.left(partial(_spent, store), start=start, now=now, until=until)
 
-    def left(self, spent: Callable[[Time], int], *, begun: Time, now: Time, until: Time) -> int:
-        """What a budget for periods leaves to a cycle; `spent` are the fetches since a time.
+    def left(self, spent: Callable[[Time], int], *, start: Time, now: Time, until: Time) -> int:
+        """What a budget per period leaves for a cycle; `spent` counts the fetches since a time.
 
-        A period earns its fetches bit by bit, in the first one from when the store was `begun`.
+        Fetches become available in proportion to time, in the first period from the `start` of the
+        store.
         """
-        opened = math.floor(now / self.period) * self.period
-        shared = max(opened, min(begun, now))
-        earned = math.floor(self.fetches * (until - shared) / self.period + 1e-9)
-        return max(min(earned - spent(shared), self.fetches - spent(opened)), 0)
+        period_start = math.floor(now / self.period) * self.period
+        earning_start = max(period_start, min(start, now))
+        earned = math.floor(self.fetches * (until - earning_start) / self.period + 1e-9)
+        return max(min(earned - spent(earning_start), self.fetches - spent(period_start)), 0)
 
 
 def _spent(store: Store, since: Time) -> int:
     return int(store.query(_SPENT, int(since * 1e6))["n"][0].as_py())
 
 
-# A page that was not asked for (robots.txt forbids it) is a failed visit that took no time.
+# A page that was not requested (robots.txt forbids it) is a failed visit without `seconds`.
 _SPENT = """
 SELECT count(*) FILTER (seconds IS NOT NULL) AS n FROM visits WHERE "at" >= make_timestamp(?)
 """

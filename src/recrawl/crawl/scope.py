@@ -1,4 +1,4 @@
-"""Which pages does a crawl want? Not all that it finds links to."""
+"""Which of the pages that a crawl finds links to does it visit?"""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 REACHES = ("host", "site", "any")
-LONGEST_URL = 2000
-DEEPEST_PATH = 16
-MOST_REPEATS = 3  #: of one part of a path, as in /a/b/a/b/a/b/a/b
+MAX_URL_LENGTH = 2000
+MAX_PATH_DEPTH = 16
+MAX_REPEATS = 3  #: of one part of a path, as in /a/b/a/b/a/b/a/b
 
 
 @dataclass(frozen=True)
 class Scope:
     """How far a crawl goes from its seeds.
 
-    `reach` is the seeds' hosts, their sites, or any; `only` and `skip` are URLs in which * stands
-    for anything; `depth` is how many links away from a seed; `pages_per_host` bounds calendars.
+    `reach`: the hosts of the seeds, their sites, or any host. `only`, `skip`: URL patterns with *
+    for anything. `depth`: most links from a seed. `pages_per_host` limits endless calendars.
     """
 
     reach: str = "host"
@@ -38,41 +38,41 @@ class Scope:
         if self.reach not in REACHES:
             raise BadInput(f"reach must be one of {', '.join(REACHES)}. Got {self.reach!r}.")
 
-    def admitted(
-        self, found: Iterable[str], homes: Iterable[str], known: Mapping[str, int]
+    def select(
+        self, found: Iterable[str], home_hosts: Iterable[str], known_pages: Mapping[str, int]
     ) -> list[str]:
-        """Those of the URLs that are wanted: near the hosts `homes`, of which so many are known."""
-        is_near = self.near(homes)
+        """The URLs that are in scope; `known_pages` counts the pages of each host so far."""
+        in_reach = self.host_test(home_hosts)
         only, skip = _matcher(self.only or ("*",)), _matcher(self.skip)
-        taken: Counter[str] = Counter()
-        admitted = []
+        new_pages: Counter[str] = Counter()
+        selected = []
         for url in found:
             host = urls.host(url)
-            if is_near(host) and only(url) and not skip(url) and not _endless(url):
-                taken[host] += 1
-                if known.get(host, 0) + taken[host] <= self.pages_per_host:
-                    admitted.append(url)
-        return admitted
+            if in_reach(host) and only(url) and not skip(url) and not _looks_endless(url):
+                new_pages[host] += 1
+                if known_pages.get(host, 0) + new_pages[host] <= self.pages_per_host:
+                    selected.append(url)
+        return selected
 
-    def near(self, homes: Iterable[str]) -> Callable[[str], bool]:
-        """Tells whether a host is one that the scope reaches from the hosts `homes`."""
-        places = {self._place(home) for home in homes}
-        return lambda host: self._place(host) in places
+    def host_test(self, home_hosts: Iterable[str]) -> Callable[[str], bool]:
+        """A function that says whether a host is within `reach` of the home hosts."""
+        groups = {self._group(home) for home in home_hosts}
+        return lambda host: self._group(host) in groups
 
-    def _place(self, host: str) -> str:
-        """What a host must share with a seed."""
+    def _group(self, host: str) -> str:
+        """What a host must have in common with a home host."""
         return {"host": host, "site": urls.site(host), "any": ""}[self.reach]
 
 
 def _matcher(patterns: Sequence[str]) -> Callable[[str], object]:
-    """Tells whether a URL matches any of the patterns; of none, none does."""
+    """A function that says whether a URL matches any of the patterns."""
     return re.compile("|".join(f"(?:{pattern(p)})" for p in patterns) or r"(?!)").match
 
 
-def _endless(url: str) -> bool:
-    """Whether it looks like one of the URLs that a site makes up as one goes."""
-    if len(url) > LONGEST_URL:
+def _looks_endless(url: str) -> bool:
+    """Whether a URL looks like one that a site generates without end."""
+    if len(url) > MAX_URL_LENGTH:
         return True
     parts = [part for part in url.partition("://")[2].partition("?")[0].split("/")[1:] if part]
     repeats = max(Counter(parts).values(), default=0)
-    return len(parts) > DEEPEST_PATH or repeats > MOST_REPEATS
+    return len(parts) > MAX_PATH_DEPTH or repeats > MAX_REPEATS

@@ -1,4 +1,4 @@
-"""What do sites say of their pages? Sitemaps and feeds: pages there are, and when they changed."""
+"""What do sites say about their pages? Sitemaps and feeds: which exist and when they changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from recrawl import urls
 from recrawl.model import DAY
-from recrawl.page.sitemaps import entries
+from recrawl.page.sitemaps import entries as read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,93 +20,94 @@ if TYPE_CHECKING:
     from recrawl.model import Time
     from recrawl.page.sitemaps import Entry
 
-MOST_FILES = 50  #: sitemaps of one host that are read
-AT_ONCE = 20  #: files held in memory
-MOST_DUE = 100  #: hosts, and feeds, looked at in one cycle
-MOST_FEEDS = 5  #: of one host
-EVERY = DAY  #: between two readings of a host's sitemaps and feeds
+MAX_FILES_PER_HOST = 50  #: sitemaps read for one host
+MAX_FILES_IN_MEMORY = 20
+MAX_DUE_PER_CYCLE = 100  #: hosts, and feeds, read in one cycle
+MAX_FEEDS_PER_HOST = 5
+READ_EVERY = DAY  #: seconds between two readings of a host's sitemaps and feeds
 
 
-class Sitemaps:
-    """Reads the sitemaps and feeds of the hosts of a crawl, each once in a while."""
+class SitemapReader:
+    """Reads the sitemaps and feeds of the hosts of a crawl, each once a day."""
 
     def __init__(self, store: Store, engine: LiveEngine, discovery: Discovery) -> None:
         self.store = store
         self.engine = engine
         self.discovery = discovery
-        self._read: dict[str, Time] = {}
+        self._read_at: dict[str, Time] = {}
 
     def read(self, *, now: Time) -> int:
-        """Look at those whose turn it is, enter pages and claims; how many pages are new?"""
+        """Read those that are due, store pages and claims. Returns how many pages are new."""
         new = 0
         origins = self.discovery.origins()
-        for found in self._sitemaps(self._due(origins, now)):
-            new += self._take("sitemap", found, now)
-        for found in self._feeds({urls.host(origin + "/") for origin in origins}, now):
-            new += self._take("feed", found, now)
+        for entries in self._sitemaps(self._due(origins, now)):
+            new += self._store_entries("sitemap", entries, now)
+        for entries in self._feeds({urls.host(origin + "/") for origin in origins}, now):
+            new += self._store_entries("feed", entries, now)
         return new
 
     def _due(self, names: list[str], now: Time) -> list[str]:
-        due = [name for name in names if now - self._read.get(name, -EVERY) >= EVERY][:MOST_DUE]
-        self._read |= dict.fromkeys(due, now)
+        due = [name for name in names if now - self._read_at.get(name, -READ_EVERY) >= READ_EVERY]
+        due = due[:MAX_DUE_PER_CYCLE]
+        self._read_at |= dict.fromkeys(due, now)
         return due
 
-    def _take(self, kind: str, found: list[Entry], now: Time) -> int:
-        claims = [  # today's date is no later than now
+    def _store_entries(self, kind: str, entries: list[Entry], now: Time) -> int:
+        claims = [  # a date of today counts as now
             (entry.url, min(entry.changed, now))
-            for entry in found
+            for entry in entries
             if entry.changed is not None and 0 <= entry.changed < now + DAY
         ]
-        moment = pa.timestamp("us")
+        micros = pa.timestamp("us")
         table = {
             "url": pa.array([url for url, _ in claims], pa.string()),
             "kind": pa.array([kind] * len(claims), pa.string()),
-            "said": pa.array([round(at * 1e6) for _, at in claims], pa.int64()).cast(moment),
-            "seen": pa.array([round(now * 1e6)] * len(claims), pa.int64()).cast(moment),
+            "said": pa.array([round(at * 1e6) for _, at in claims], pa.int64()).cast(micros),
+            "seen": pa.array([round(now * 1e6)] * len(claims), pa.int64()).cast(micros),
         }
         with self.store.together():
-            new = self.discovery.named([entry.url for entry in found], now=now)
+            new = self.discovery.add_named([entry.url for entry in entries], now=now)
             self.store.claim(pa.table(table))
         return new
 
     def _sitemaps(self, origins: list[str]) -> Iterator[list[Entry]]:
-        """Those a robots.txt names, or the one at the usual place; and those that they name."""
+        """Entries of each sitemap: those in robots.txt or /sitemap.xml, and those they name."""
         self.engine.get([f"{origin}/robots.txt" for origin in origins])
-        waiting = _Files()
+        waiting = _SitemapQueue()
         for origin in origins:
             host = urls.host(origin + "/")
             for name in self.engine.sitemaps(host) or [f"{origin}/sitemap.xml"]:
                 waiting.add(name, {host})
         while names := waiting.take():
-            for name, kind, found in self._files(names):
+            for name, kind, entries in self._files(names):
                 hosts = waiting.hosts[name]
                 if kind == "urlset":
-                    yield [entry for entry in found if urls.host(entry.url) in hosts]
+                    yield [entry for entry in entries if urls.host(entry.url) in hosts]
                 elif kind == "sitemapindex":
-                    near = hosts | {urls.host(name)}
-                    for entry in found:
-                        if urls.host(entry.url) in near:
+                    allowed = hosts | {urls.host(name)}
+                    for entry in entries:
+                        if urls.host(entry.url) in allowed:
                             waiting.add(entry.url, hosts)
 
     def _feeds(self, hosts: set[str], now: Time) -> Iterator[list[Entry]]:
-        """What the feeds that pages link to, as far as their names tell, name on their own host."""
-        linked = self.store.query(_FEEDS, MOST_FEEDS)["target"].to_pylist()
+        """Entries of each feed that pages link to, limited to pages on the host of the feed."""
+        linked = self.store.query(_FEEDS, MAX_FEEDS_PER_HOST)["target"].to_pylist()
         due = self._due([url for url in linked if urls.host(url) in hosts], now)
-        for name, kind, named in self._files(due):
+        for name, kind, entries in self._files(due):
             if kind in ("rss", "feed"):
-                yield [entry for entry in named if urls.host(entry.url) == urls.host(name)]
+                yield [entry for entry in entries if urls.host(entry.url) == urls.host(name)]
 
     def _files(self, names: list[str]) -> Iterator[tuple[str, str, list[Entry]]]:
-        """Some files, each with its kind and what it names; not too many at once."""
-        for begin in range(0, len(names), AT_ONCE):
-            asked = names[begin : begin + AT_ONCE]
-            for name, answer in zip(asked, self.engine.get(asked), strict=True):
-                if 200 <= answer.status < 300:
-                    yield name, *entries(answer.body, answer.url)
+        """URL, kind and entries of each file that can be fetched."""
+        for start in range(0, len(names), MAX_FILES_IN_MEMORY):
+            chunk = names[start : start + MAX_FILES_IN_MEMORY]
+            for name, result in zip(chunk, self.engine.get(chunk), strict=True):
+                if 200 <= result.status < 300:
+                    yield name, *read_entries(result.body, result.url)
 
 
-class _Files:
-    """Files to be read, each once, and the hosts each may speak for: those whose file it is."""
+class _SitemapQueue:
+    """Sitemaps to read, each once, with the hosts whose pages each may name."""
 
     def __init__(self) -> None:
         self.hosts: dict[str, set[str]] = {}
@@ -114,8 +115,8 @@ class _Files:
         self._waiting: list[str] = []
 
     def add(self, name: str, hosts: set[str]) -> None:
-        """Read it on behalf of those of the hosts that have not had their share."""
-        mine = {host for host in hosts if self._count[host] < MOST_FILES}
+        """Queue a file for those of the hosts that have not reached MAX_FILES_PER_HOST."""
+        mine = {host for host in hosts if self._count[host] < MAX_FILES_PER_HOST}
         if name in self.hosts:
             self.hosts[name] |= mine
         elif mine:
@@ -124,6 +125,7 @@ class _Files:
             self._waiting.append(name)
 
     def take(self) -> list[str]:
+        """All files in the queue, which is empty afterwards."""
         taken, self._waiting = self._waiting, []
         return taken
 
