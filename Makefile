@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check docs results papers bench clean
+.PHONY: demo test test-fast check docs results papers bench clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -15,7 +15,10 @@ demo: .venv/.ready  ## a web that changes while you watch, crawled twice and jud
 	$(BIN)/python examples/living_web.py demo
 
 test: .venv/.ready  ## everything CI runs
-	$(BIN)/pytest --numprocesses auto
+	$(BIN)/pytest --numprocesses auto --durations 20 $(COVERAGE)
+
+test-fast: .venv/.ready  ## what is not marked slow, in about a minute
+	$(BIN)/pytest --numprocesses auto -m 'not slow'
 
 check: .venv/.ready  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .
