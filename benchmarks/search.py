@@ -14,15 +14,16 @@ from scipy.stats import spearmanr
 
 from benchmarks.harness import Figure, apart
 from recrawl.history import Store
-from recrawl.search import terms
-from recrawl.search.curves import curves
-from recrawl.search.gain import measured
+from recrawl.search.curves import fit_curves
+from recrawl.search.gain import estimate_gains
 from recrawl.search.index import SearchIndex
-from recrawl.search.inspection import inspection
-from recrawl.search.matches import matches
-from recrawl.search.quality import gains
-from recrawl.search.queries import Workload, read_workload, workload
-from recrawl.search.scoring import Collection, scoring
+from recrawl.search.matches import find_matches
+from recrawl.search.quality import exact_gains
+from recrawl.search.queries import read_workload
+from recrawl.search.scoring import CorpusStatistics, scoring
+from recrawl.search.terms import count_terms
+from recrawl.search.views import view_probabilities
+from recrawl.search.workload import Workload, build_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +42,7 @@ ZIPF = (1.0 / np.arange(1.0, len(LEXICON) + 1)).cumsum().tolist()
 def texts(rng: random.Random, old: list[str] | None = None) -> list[str]:
     """Texts of pages, words as often as in language; or such texts after a change.
 
-    As on sites that were watched for months: a run of words changes, mostly a short one, so that
+    As on sites that were impact for months: a run of words changes, mostly a short one, so that
     the length changes by 1 % at the median and by more than 6 % in one case of five.
     """
     if old is None:
@@ -66,7 +67,7 @@ def asked(rng: random.Random) -> Workload:
         for _ in range(2 * QUERIES)
     ]
     rate = np.array([rng.paretovariate(1.2) for _ in text])
-    found = workload(text, rate)
+    found = build_workload(text, rate)
     return found.take(np.arange(min(QUERIES, len(found))))
 
 
@@ -95,7 +96,7 @@ def indexing() -> tuple[FloatArray, float]:
     with tempfile.TemporaryDirectory() as folder:
         stores = [Store.open(Path(folder) / name, create=True) for name in ("without", "with")]
         indices = [SearchIndex(store) for store in stores]
-        watched = [None, indices[1].watched(queries)]
+        impact = [None, indices[1].impact(queries)]
         for number in range(-TURN, TURNS * TURN):  # the first rounds compile, and make the curves
             said = texts(rng, said) if number > -TURN else said
             size += sum(map(len, said)) * (number >= 0)
@@ -103,7 +104,7 @@ def indexing() -> tuple[FloatArray, float]:
                 first = process_time()
                 stores[i].append(visits(said, number + TURN))
                 begin, elapsed = process_time(), perf_counter()
-                indices[i].update(watched[i])
+                indices[i].update(impact[i])
                 elapsed, end = perf_counter() - elapsed, process_time()
                 if number >= 0:
                     took[divmod(number, TURN)][:, i] = elapsed, end - begin, end - first
@@ -118,28 +119,29 @@ def accuracy() -> tuple[float, float, FloatArray]:
     single = Workload(
         np.arange(size + 1),
         np.arange(size, dtype=np.int32),
-        queries.by_term(),
+        queries.term_frequency(),
         queries.vocabulary,
         0,
     )
-    counts = terms.counted(old + texts(rng, old), single.vocabulary)
+    counts = count_terms(old + texts(rng, old), single.vocabulary)
     before, after = np.arange(PAGES), np.arange(PAGES, 2 * PAGES)
-    among = Collection.of(counts.take(before), size)
+    among = CorpusStatistics.of(counts.take(before), size)
     score = scoring("tfidf")(counts, among)
     page = np.concatenate([before, before])
-    found = matches(counts, score, single, page)
-    looked = inspection(found.longest() + 1)
+    found = find_matches(counts, score, single, page)
+    p_view = view_probabilities(found.longest() + 1)
     exact = np.empty(PAGES)
     for begin in range(0, PAGES, 100):  # a few pages change at a time, as in a crawl
         rows = slice(begin, begin + 100)
         live = before.copy()
         live[rows] = after[rows]
-        exact[rows] = gains(found, before, live, looked)[rows]
+        exact[rows] = exact_gains(found, before, live, p_view)[rows]
     mine = counts.texts() < PAGES
-    known = curves(counts.term[mine], score[mine], size)
-    old_, new = ((counts.take(rows), score[counts.places(rows)]) for rows in (before, after))
+    known = fit_curves(counts.term[mine], score[mine], size)
+    old_, new = ((counts.take(rows), score[counts.entries(rows)]) for rows in (before, after))
     gain = {
-        form: measured(old_, new, single.frequency, known, form=form) for form in ("power", "delta")
+        form: estimate_gains(old_, new, single.frequency, known, form=form)
+        for form in ("power", "delta")
     }
     wrong = np.abs(gain["power"] - exact) / np.maximum(exact, 1e-300)
     both = [float(spearmanr(gain[form], exact).statistic) for form in ("power", "delta")]

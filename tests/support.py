@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recrawl.history import Store
-from recrawl.search.queries import Workload, workload
+from recrawl.search.workload import Workload, build_workload
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,7 +68,9 @@ def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]
 
 def asked() -> Workload:
     """Nothing that tells versions: some have the digest of others."""
-    return workload(["version", *(f"page {i}" for i in range(BATCH - 99, BATCH))], np.ones(100))
+    return build_workload(
+        ["version", *(f"page {i}" for i in range(BATCH - 99, BATCH))], np.ones(100)
+    )
 
 
 def index_pages(path: str, pipe) -> None:
@@ -77,9 +79,9 @@ def index_pages(path: str, pipe) -> None:
 
     with Store.open(path) as store:
         index = SearchIndex(store)
-        watched = index.watched(asked())
-        index.update(watched)
+        impact = index.impact(asked())
+        index.update(impact)
         for number in range(store.summary().visits // BATCH, 10_000):
             store.append(batch(number))
             pipe.send_bytes(b"begun")
-            index.update(watched)
+            index.update(impact)

@@ -13,7 +13,7 @@ from support import BATCH, asked, batch, index_pages
 
 from recrawl.history import Store
 from recrawl.search.index import SearchIndex
-from recrawl.search.terms import counted
+from recrawl.search.terms import count_terms
 
 KILLS = 30
 
@@ -37,17 +37,17 @@ def test_sigkill_during_updates_leaves_an_index_that_can_be_made_good(tmp_path, 
         ours.close()
         with Store.open(path) as store:
             index = SearchIndex(store)
-            anew, gone = index.behind()
-            watched = index.watched(asked())
-            done = index.update(watched)
+            anew, gone = index.outdated()
+            impact = index.impact(asked())
+            done = index.update(impact)
             assert (done.indexed, done.removed) == (anew.tolist(), gone.tolist())
-            assert [len(rows) for rows in index.behind()] == [0, 0]
+            assert [len(rows) for rows in index.outdated()] == [0, 0]
             assert len(index) == BATCH
             lacking += bool(len(anew))
             texts = store.query("SELECT text FROM contents ORDER BY page_id")["text"]
             held, said = (
-                watched.copies.take(np.arange(BATCH)),
-                counted(texts.combine_chunks(), watched.vocabulary),
+                impact.terms.take(np.arange(BATCH)),
+                count_terms(texts.combine_chunks(), impact.vocabulary),
             )
             assert all(
                 np.array_equal(a, b)

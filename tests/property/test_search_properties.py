@@ -15,16 +15,16 @@ from recrawl.allocate import freshness_rates
 from recrawl.allocate.whole import spread, staleness, whole_visits
 from recrawl.page.fingerprints import words
 from recrawl.page.word_hashes import spaced
-from recrawl.search import terms
-from recrawl.search.copies import Copies
-from recrawl.search.curves import curves, rank_of, score_at
-from recrawl.search.gain import moves
-from recrawl.search.inspection import inspection
+from recrawl.search.curves import fit_curves, rank_of, score_at
+from recrawl.search.gain import move_gain
 from recrawl.search.matches import Matches
-from recrawl.search.quality import gains, usefulness
+from recrawl.search.page_terms import PageTerms
+from recrawl.search.quality import exact_gains, usefulness
+from recrawl.search.terms import TermCounts, count_terms, word_hashes
+from recrawl.search.views import scale, view_probabilities
 
 SLOW = settings(deadline=None, max_examples=40)
-LOOKED = inspection(60)
+LOOKED = view_probabilities(60)
 
 
 @st.composite
@@ -86,7 +86,7 @@ def test_gain_is_the_difference_that_one_refresh_makes(world):
     for page in range(len(live)):
         copies = live.copy()
         copies[page] = stale[page]
-        gain = gains(found, stale, live, LOOKED)[page]
+        gain = exact_gains(found, stale, live, LOOKED)[page]
         np.testing.assert_allclose(gain, best - plainly(found, copies, live), atol=1e-12)
 
 
@@ -100,22 +100,22 @@ def test_gain_is_the_difference_that_one_refresh_makes(world):
 def test_approximated_gain_is_near_brute_force_on_smooth_lists(many, fall, one, other):
     """A list that falls as a power of the rank; a page goes from one place of it to another."""
     others = 10.0 * (np.arange(many) + 1.5) ** -fall
-    curve = curves(np.zeros(many, np.int64), others, 1)[0]
+    curve = fit_curves(np.zeros(many, np.int64), others, 1)[0]
     before, after = (10.0 * (1.0 + share * many) ** -fall for share in (one**2, other**2))
-    looked = inspection(many + 2)
+    p_view = view_probabilities(many + 2)
 
     def useful(score):
         place = int((others > score).sum()) + 1
         ranks = np.arange(1, many + 1) + (np.arange(1, many + 1) >= place)
-        return looked[place] * after + (looked[ranks] * others).sum()
+        return p_view[place] * after + (p_view[ranks] * others).sum()
 
     exact = useful(after) - useful(before)
-    found = moves(np.array([before]), np.array([after]), curve)[0]
+    found = move_gain(before, after, curve, 1.5, scale(1.5), True)
     assert found >= 0.0
     # Ranks are whole and curves are not: the upper place may be missed by one, and what that is
     # worth with it.
     top = max(min((others > max(before, after)).sum(), many), 1)
-    step = looked[top] * abs(after - before)
+    step = p_view[top] * abs(after - before)
     assert abs(found - exact) <= 0.35 * abs(exact) + 0.7 * step + 1e-9
 
 
@@ -123,7 +123,7 @@ def test_approximated_gain_is_near_brute_force_on_smooth_lists(many, fall, one, 
 @given(st.lists(st.floats(0.01, 1e3), min_size=1, max_size=200, unique=True))
 def test_curves_give_ranks_within_the_list_and_fall(scores):
     column = np.array(scores)
-    curve = curves(np.zeros(len(column), np.int64), column, 1)[0]
+    curve = fit_curves(np.zeros(len(column), np.int64), column, 1)[0]
     assert curve.nbytes == 20
     ranks = [rank_of(score, curve) for score in np.sort(column)[::-1]]
     assert all(1.0 <= rank <= len(column) + 1e-3 for rank in ranks)
@@ -137,8 +137,8 @@ def test_curves_give_ranks_within_the_list_and_fall(scores):
 def test_terms_are_the_words_counted(texts):
     texts = [text.replace("İ", "").replace("Σ", "") for text in texts]  # whose lower case is odd
     texts = ["".join(c for c in text if ord(c) < 0x10000) for text in texts]
-    vocabulary = np.unique(terms.hashes(texts)[1])
-    counts = terms.counted(texts, vocabulary)
+    vocabulary = np.unique(word_hashes(texts)[1])
+    counts = count_terms(texts, vocabulary)
     for i, text in enumerate(texts):
         held = sorted(counts.count[counts.start[i] : counts.start[i + 1]].tolist())
         said = words(spaced(text))
@@ -198,7 +198,7 @@ def test_visits_are_spread_evenly(visits, cycles):
 def test_copies_hold_what_was_last_put(puts):
     """Also once what is old was thrown out, and when taken up from disk in between."""
     with TemporaryDirectory() as name:
-        folder, held, copies = Path(name), {}, Copies()
+        folder, held, copies = Path(name), {}, PageTerms()
         copies.grow(6)
         for put in puts:
             held |= put
@@ -206,11 +206,11 @@ def test_copies_hold_what_was_last_put(puts):
             term = np.array([i for c in put.values() for i in range(len(c))], np.int32)
             count = np.array([n for c in put.values() for n in c], np.int32)
             length = np.array([sum(c) for c in put.values()], np.int64)
-            copies.put(np.array([*put], np.int64), terms.Counts(start, term, count, length))
+            copies.put(np.array([*put], np.int64), TermCounts(start, term, count, length))
             kept = copies.save(folder)
             copies.tidy(folder)
-            copies = Copies.load(folder, *kept.values())
-        assert copies.used <= 2 * copies.many.sum()
+            copies = PageTerms.load(folder, *kept.values())
+        assert copies.used <= 2 * copies.n_terms.sum()
         for page in range(6):
             found = copies.take(np.array([page]))
             assert found.count.tolist() == held.get(page, [])

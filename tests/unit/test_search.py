@@ -12,36 +12,36 @@ import pytest
 from recrawl.errors import BadInput, MissingExtra, UnknownPart
 from recrawl.history import Store
 from recrawl.registry import make
-from recrawl.search import terms
-from recrawl.search.curves import curves
-from recrawl.search.gain import _integral, _sum, moves
+from recrawl.search.curves import fit_curves
+from recrawl.search.gain import _integral, _sum, move_gain
 from recrawl.search.index import SearchIndex
-from recrawl.search.inspection import fitted, inspection
-from recrawl.search.matches import Matches, matches
-from recrawl.search.quality import gains, quality, usefulness, visibility
-from recrawl.search.queries import read_queries, read_workload, workload
-from recrawl.search.scoring import Collection, scoring
-from recrawl.search.static import inlinks, pagerank
-from recrawl.search.workload import above_knee, relevance
+from recrawl.search.link_scores import inlinks, pagerank
+from recrawl.search.matches import Matches, find_matches
+from recrawl.search.quality import exact_gains, quality, usefulness, visibility
+from recrawl.search.queries import read_queries, read_workload
+from recrawl.search.scoring import CorpusStatistics, scoring
+from recrawl.search.terms import count_terms, word_hashes
+from recrawl.search.views import fit_exponent, scale, view_probabilities
+from recrawl.search.workload import build_workload
 
 
 def found_in(texts, queries, page=None, weight=None, by="tfidf"):
-    asked = workload(queries, np.ones(len(queries)))
-    counts = terms.counted(texts, asked.vocabulary)
-    worth = scoring(by)(counts, Collection.of(counts, len(asked.vocabulary)))
+    asked = build_workload(queries, np.ones(len(queries)))
+    counts = count_terms(texts, asked.vocabulary)
+    worth = scoring(by)(counts, CorpusStatistics.of(counts, len(asked.vocabulary)))
     page = np.arange(len(texts)) if page is None else np.array(page)
-    return matches(counts, worth, asked, page, weight)
+    return find_matches(counts, worth, asked, page, weight)
 
 
 def test_inspection_k6():
-    looked = inspection(100)
-    np.testing.assert_allclose(looked[1], 0.382793, atol=5e-7)
+    p_view = view_probabilities(100)
+    np.testing.assert_allclose(p_view[1], 0.382793, atol=5e-7)
     np.testing.assert_allclose(
-        looked[1:6], [0.382793, 0.135338, 0.073669, 0.047849, 0.034238], atol=5e-7
+        p_view[1:6], [0.382793, 0.135338, 0.073669, 0.047849, 0.034238], atol=5e-7
     )
-    assert looked[1:11].sum() == pytest.approx(0.763802, abs=5e-7)
-    assert looked[1] / looked[1:].sum() == pytest.approx(0.414444, abs=5e-7)
-    assert looked[0] == 0.0
+    assert p_view[1:11].sum() == pytest.approx(0.763802, abs=5e-7)
+    assert p_view[1] / p_view[1:].sum() == pytest.approx(0.414444, abs=5e-7)
+    assert p_view[0] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_gain_of_a_refresh_k12(before, after, gain):
     order = np.lexsort((page, -score))
     found = Matches(np.array([0, 7]), order.astype(np.int32), score[order], np.ones(1), page)
     stale, live = np.array([0, 1, 2, 3, 4, 5]), np.array([0, 1, 2, 3, 4, 6])
-    looked = inspection(8)
-    assert gains(found, stale, live, looked)[5] == pytest.approx(gain, abs=5e-7)
-    both = [usefulness(found, copies, live, looked) for copies in (live, stale)]
+    p_view = view_probabilities(8)
+    assert exact_gains(found, stale, live, p_view)[5] == pytest.approx(gain, abs=5e-7)
+    both = [usefulness(found, copies, live, p_view) for copies in (live, stale)]
     assert both[0] - both[1] == pytest.approx(gain, abs=5e-7)
 
 
@@ -89,15 +89,15 @@ def test_quality_of_the_papers_table_1():
     ]
     # Documents 0-2 are live copies of pages 0-2; 3 and 4 ours of pages 0 and 1; 5 ours of page 3.
     found = found_in([*live, *ours], ["cancer"], [0, 1, 2, 0, 1, 3], weight=np.ones(4))
-    web, looked = np.array([0, 1, 2, -1]), inspection(8)
+    web, p_view = np.array([0, 1, 2, -1]), view_probabilities(8)
     copies = np.array([3, 4, -1, 5])
-    assert quality(found, copies, web, looked) == 0.0  # finds pages 1 and 3, of which none is left
+    assert quality(found, copies, web, p_view) == 0.0  # finds pages 1 and 3, of which none is left
     copies[0] = 0  # pages 0, 1, 3 in this order; 0 is right
     best = 1 + 2**-1.5
-    assert quality(found, copies, web, looked) == pytest.approx(1 / best)
+    assert quality(found, copies, web, p_view) == pytest.approx(1 / best)
     copies[2] = 2  # pages 0, 1, 2, 3
-    assert quality(found, copies, web, looked) == pytest.approx((1 + 3**-1.5) / best)
-    assert quality(found, web, web, looked) == 1.0
+    assert quality(found, copies, web, p_view) == pytest.approx((1 + 3**-1.5) / best)
+    assert quality(found, web, web, p_view) == 1.0
 
 
 def test_tfidf_by_hand():
@@ -120,18 +120,18 @@ def test_a_term_in_every_page_still_has_a_score():
 
 def test_visibility_adds_up_to_usefulness():
     found = found_in(["cat dog", "cat", "dog bird"], ["cat", "dog", "bird"])
-    live, looked = np.arange(3), inspection(5)
-    total = visibility(found, live, looked).sum()
-    assert total == pytest.approx(usefulness(found, live, live, looked))
+    live, p_view = np.arange(3), view_probabilities(5)
+    total = visibility(found, live, p_view).sum()
+    assert total == pytest.approx(usefulness(found, live, live, p_view))
 
 
 def test_click_curve_is_that_of_the_clicks():
     rng = np.random.default_rng(0)
     ranks = np.arange(1, 51)
     clicked = rng.choice(ranks, 20_000, p=ranks**-2.0 / (ranks**-2.0).sum()).astype(float)
-    assert fitted(clicked) == pytest.approx(2.0, abs=0.05)
+    assert fit_exponent(clicked) == pytest.approx(2.0, abs=0.05)
     with pytest.raises(BadInput, match="different ranks"):
-        fitted(np.array([1.0, 1.0]))
+        fit_exponent(np.array([1.0, 1.0]))
 
 
 def test_links_and_pagerank():
@@ -144,20 +144,13 @@ def test_links_and_pagerank():
     np.testing.assert_allclose(ring, 1 / 3)
 
 
-def test_queries_are_cut_at_the_knee_of_relevance():
-    sums = np.array([100.0, 90, 80, 70, 60, 0.001, 0.0005, 0.0])
-    assert above_knee(sums).tolist() == [True] * 5 + [False] * 3
-    found = found_in(["cat dog"], ["cat", "bird"])
-    assert relevance(found).tolist() == [found.score[0], 0.0] or (relevance(found) > 0).sum() == 1
-
-
 def test_queries_become_sets_of_terms():
-    asked = workload(
+    asked = build_workload(
         ["Cheap flights", "flights CHEAP cheap", "the of", "", "café"], np.array([2, 1, 5, 5, 1.0])
     )
     assert asked.empty == 2
     assert sorted(asked.frequency.tolist()) == [0.25, 0.75]
-    assert sorted(asked.by_term().tolist()) == [0.25, 0.75, 0.75]
+    assert sorted(asked.term_frequency().tolist()) == [0.25, 0.75, 0.75]
 
 
 def written(tmp_path, name, text):
@@ -220,14 +213,14 @@ def test_unknown_scoring():
 
 def test_a_page_of_a_million_distinct_terms():
     text = " ".join(f"w{i}" for i in range(1_000_000))
-    counts = terms.counted([text], np.sort(terms.hashes(["w5 w999999 absent"])[1]))
+    counts = count_terms([text], np.sort(word_hashes(["w5 w999999 absent"])[1]))
     assert counts.length.tolist() == [1_000_000]
     assert counts.count.tolist() == [1, 1]
 
 
 def test_gain_where_no_page_held_the_term():
-    none = curves(np.empty(0, np.int64), np.empty(0), 1)[0]
-    assert moves(np.array([0.0]), np.array([2.0]), none)[0] == pytest.approx(2 * 0.382793, abs=1e-6)
+    none = fit_curves(np.empty(0, np.int64), np.empty(0), 1)[0]
+    assert move_gain(0.0, 2.0, none, 1.5, scale(1.5), True) == pytest.approx(2 * 0.382793, abs=1e-6)
 
 
 def visits(texts, at, first=0):
@@ -244,7 +237,7 @@ def visits(texts, at, first=0):
 
 
 def hash_of(text):
-    return int(terms.hashes([text])[1].sum())
+    return int(word_hashes([text])[1].sum())
 
 
 def test_bm25_is_that_of_the_index(tmp_path):
@@ -275,15 +268,15 @@ def test_letters_written_without_spaces_are_found(tmp_path):
 def test_the_index_follows_the_store(tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(["cat one", "dog two"], 1_700_000_000))
-        asked = workload(["cat", "dog", "bird"], np.ones(3))
+        asked = build_workload(["cat", "dog", "bird"], np.ones(3))
         index = SearchIndex(store)
-        watched = index.watched(asked)
-        index.update(watched)
-        assert watched.changes.tolist() == [0, 0]
+        impact = index.impact(asked)
+        index.update(impact)
+        assert impact.changes.tolist() == [0, 0]
         store.append(visits(["cat one", "bird two"], 1_700_086_400))
-        assert index.behind()[0].tolist() == [1]  # the other's copy is as it was
+        assert index.outdated()[0].tolist() == [1]  # the other's copy is as it was
         again = SearchIndex(store)
-        kept = again.watched(asked)  # as if in another process
+        kept = again.impact(asked)  # as if in another process
         assert again.update(kept).indexed == [1]
         assert [r.url for r in again.search("bird")] == ["https://a.example/1"]
         assert again.search("dog") == []
@@ -291,10 +284,12 @@ def test_the_index_follows_the_store(tmp_path):
         assert kept.changes.tolist() == [0, 1]
         assert kept.gain[1] > 0
         assert len(again) == 2
-        other = again.watched(workload(["one"], np.ones(1)))  # nothing is known of other queries
+        other = again.impact(
+            build_workload(["one"], np.ones(1))
+        )  # nothing is known of other queries
         assert len(other) == 0
         assert again.update(other).indexed == []
-        assert (other.visible > 0).tolist() == [True, False]
+        assert (other.visibility > 0).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -310,22 +305,22 @@ def test_the_index_follows_the_store(tmp_path):
     ids=["nonsense", "cut", "terms cut", "terms gone"],
 )
 def test_damaged_gains_are_said_and_measured_anew(tmp_path, caplog, damage):
-    asked = workload(["cat", "dog"], np.ones(2))
+    asked = build_workload(["cat", "dog"], np.ones(2))
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(["cat one", "dog two"], 1_700_000_000))
         index = SearchIndex(store)
-        index.update(index.watched(asked))
-        assert len(index.watched(asked)) == 2
+        index.update(index.impact(asked))
+        assert len(index.impact(asked)) == 2
         damage(index.folder)
-        again = index.watched(asked)
-        assert "measured anew" in caplog.text
+        again = index.impact(asked)
+        assert "Measuring starts again" in caplog.text
         assert len(again) == 0
         assert index.update(again).indexed == []
-        assert (again.visible > 0).all()
+        assert (again.visibility > 0).all()
         caplog.clear()
-        kept = index.watched(asked)
+        kept = index.impact(asked)
         assert not caplog.text
-        assert kept.visible.tolist() == again.visible.tolist()
+        assert kept.visibility.tolist() == again.visibility.tolist()
 
 
 @pytest.mark.parametrize("query", ["", "  ", "the of and", "?!"])
@@ -370,7 +365,7 @@ def test_relevance_sees_pages_move_into_and_out_of_the_first_places(tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(texts, 1_700_000_000))
         index = SearchIndex(store)
-        index.update(index.watched(read_workload(file)))
+        index.update(index.impact(read_workload(file)))
     measured = index.folder / "measured.npz"
     judge = make("detector", f"relevance:queries={file},top=10,measured={measured}")
     pairs = [

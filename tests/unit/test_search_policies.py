@@ -77,7 +77,7 @@ def test_a_page_that_searchers_see_change_comes_first(trace, queries):
         assert np.argmax(score) == 0
         assert score[1] < score[0] / 2
         assert (score[2:] > 0).all() != raw  # the paper's starves pages without a gain
-        assert policy.watched_.changes.tolist()[:3] == [5, 5, 0]
+        assert policy.impact_.changes.tolist()[:3] == [5, 5, 0]
 
 
 def test_static_scores(trace, queries):
@@ -89,9 +89,9 @@ def test_static_scores(trace, queries):
 def test_small_changes_do_not_make_a_page_stale(trace):
     policy, pages, _ = after(trace, make("policy", "staleness:tau=0.9"))
     # Page 0 keeps most of its text from day to day, page 1 nothing but a word.
-    assert policy.large(pages).tolist()[:3] == [0, 5, 0]
+    assert policy.large_changes(pages).tolist()[:3] == [0, 5, 0]
     policy, pages, _ = after(trace, make("policy", "staleness:tau=0.05"))
-    assert policy.large(pages).tolist()[:3] == [5, 5, 0]
+    assert policy.large_changes(pages).tolist()[:3] == [5, 5, 0]
 
 
 def test_embarrassment_counts_looks(trace, queries):

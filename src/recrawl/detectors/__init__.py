@@ -1,1 +1,1 @@
-"""What counts as a change. One file each."""
+"""What counts as a change: one detector a file."""

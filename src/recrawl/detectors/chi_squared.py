@@ -1,4 +1,4 @@
-"""Would chance alone make the words differ so much?"""
+"""Do the word counts differ more than by chance?"""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from scipy.special import chdtrc
 
+from recrawl.detectors.pairs import compare_pairs
 from recrawl.page.fingerprints import word_counts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from numpy.typing import ArrayLike
 
     from recrawl.model import FloatArray
 
-_SPARSE = 5.0  # expected counts below this make the test unreliable
-_LEAST = 1.0  # Cochran: a single cell may go down to this
+MIN_EXPECTED = 5.0  #: expected counts below this make the test unreliable
+MIN_EXPECTED_POOLED = 1.0  #: a single cell may go down to this (Cochran)
 
 
-class Outcome(NamedTuple):
-    """Outcome of a χ² test of two rows of counts."""
+class ChiSquaredResult(NamedTuple):
+    """Result of a χ² test of two rows of counts."""
 
     statistic: float
     dof: int
@@ -32,7 +33,7 @@ class Outcome(NamedTuple):
 class ChiSquared:
     """Changed when a χ² test of the word counts gives p < `alpha` (Radinsky & Bennett, Eq. 1).
 
-    The paper is silent on rare words: they count one by one, or with `pooled` as one.
+    The paper does not say how rare words count: here one by one, or together if `pooled`.
     """
 
     name: ClassVar[str] = "chi-squared"
@@ -42,39 +43,38 @@ class ChiSquared:
     pooled: bool = False
 
     def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray:
-        pairs = zip(before["text"].to_pylist(), after["text"].to_pylist(), strict=True)
-        return pa.array([self._differs(old, new) for old, new in pairs], pa.bool_())
+        return compare_pairs(self._differs, before["text"], after["text"])
 
-    def _differs(self, old: str | None, new: str | None) -> bool | None:
-        if old is None or new is None:
-            return None
+    def _differs(self, old: str, new: str) -> bool:
         a, b = word_counts(old), word_counts(new)
         counts = [(a[word], b[word]) for word in {**a, **b}]
         rows = np.array(counts, dtype=np.float64).reshape(-1, 2).T
         return chi_squared(rows[0], rows[1], pooled=self.pooled).p < self.alpha
 
 
-def chi_squared(counts_a: ArrayLike, counts_b: ArrayLike, *, pooled: bool = False) -> Outcome:
-    """Do two rows of counts come from one distribution? Without continuity correction.
+def chi_squared(
+    counts_a: ArrayLike, counts_b: ArrayLike, *, pooled: bool = False
+) -> ChiSquaredResult:
+    """Test whether two rows of counts come from one distribution, without continuity correction.
 
-    One empty row beside another that is not: p is 0. Two empty rows: p is 1.
+    p is 0 if one row is empty and 1 if both are.
     """
     table = np.array([counts_a, counts_b], dtype=np.float64)
     table = table[:, table.sum(axis=0) > 0]
     totals = table.sum(axis=1)
     if not totals.all():
         differs = bool(totals.any())
-        return Outcome(
+        return ChiSquaredResult(
             np.inf if differs else 0.0, max(table.shape[1] - 1, 0), 0.0 if differs else 1.0
         )
     if pooled:
         table = _pool(table)
     dof = max(table.shape[1] - 1, 0)
     if not dof:
-        return Outcome(0.0, 0, 1.0)
+        return ChiSquaredResult(0.0, 0, 1.0)
     expected = _expected(table)
     statistic = float(((table - expected) ** 2 / expected).sum())
-    return Outcome(statistic, dof, float(chdtrc(dof, statistic)))
+    return ChiSquaredResult(statistic, dof, float(chdtrc(dof, statistic)))
 
 
 def _expected(table: FloatArray) -> FloatArray:
@@ -84,12 +84,12 @@ def _expected(table: FloatArray) -> FloatArray:
 
 
 def _pool(table: FloatArray) -> FloatArray:
-    """The table with its sparse columns merged into one, dropped if that is sparse still."""
+    """Merge the sparse columns into one; drop that one if it is still sparse."""
     expected = _expected(table)
-    sparse = expected.min(axis=0) < _SPARSE
+    sparse = expected.min(axis=0) < MIN_EXPECTED
     if not sparse.any():
         return table
     kept = table[:, ~sparse]
-    if expected[:, sparse].sum(axis=1).min() < _LEAST:
+    if expected[:, sparse].sum(axis=1).min() < MIN_EXPECTED_POOLED:
         return kept
     return np.column_stack([kept, table[:, sparse].sum(axis=1)])

@@ -1,4 +1,4 @@
-"""Is the digest another?"""
+"""Did the digest change?"""
 
 from __future__ import annotations
 
@@ -17,5 +17,4 @@ class Digest:
     def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray:
         differs = pc.not_equal(before["digest"], after["digest"])
         comparable = pc.equal(before["digest_of"], after["digest_of"])
-        found = pc.if_else(comparable, differs, pa.scalar(None, pa.bool_()))
-        return found.combine_chunks()
+        return pc.if_else(comparable, differs, pa.scalar(None, pa.bool_())).combine_chunks()

@@ -1,22 +1,24 @@
-"""Are the outlinks others?"""
+"""Did the outlinks change?"""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import pyarrow as pa
+from recrawl.detectors.pairs import compare_pairs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Links:
-    """Changed when a link came or went; their order and number do not matter."""
+    """Changed when a link is added or removed; order and repetition do not matter."""
 
     name: ClassVar[str] = "links"
     needs: ClassVar[tuple[str, ...]] = ("links",)
 
     def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray:
-        pairs = zip(before["links"].to_pylist(), after["links"].to_pylist(), strict=True)
-        differs = [
-            None if old is None or new is None else old != new and set(old) != set(new)
-            for old, new in pairs
-        ]
-        return pa.array(differs, pa.bool_())
+        return compare_pairs(_differs, before["links"], after["links"])
+
+
+def _differs(old: list[str], new: list[str]) -> bool:
+    return old != new and set(old) != set(new)

@@ -1,4 +1,4 @@
-"""Do other queries find the page now?"""
+"""Does the page match other queries now?"""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
-from recrawl.search.curves import least
-from recrawl.search.queries import Workload, read_workload
-from recrawl.search.scoring import Collection, scoring
-from recrawl.search.terms import counted
+from recrawl.search.curves import scores_at
+from recrawl.search.impact import saved_corpus
+from recrawl.search.queries import read_workload
+from recrawl.search.scoring import scoring
+from recrawl.search.terms import count_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recrawl.model import BoolArray, FloatArray, KeyArray
-    from recrawl.search.terms import Counts
+    from recrawl.search.scoring import CorpusStatistics
+    from recrawl.search.terms import TermCounts
+    from recrawl.search.workload import Workload
 
 
 @dataclass(kw_only=True)
 class Relevance:
-    """Changed when the page begins or ceases to match a query (Radinsky & Bennett 2013, §3.1).
+    """Changed when the page starts or stops matching a query (Radinsky & Bennett 2013, §3.1).
 
-    `queries` is a file of them; a page matches one if it holds all its words. Without queries
-    nothing is searched for, and nothing changes. With `top` it is also a change that the page moves
-    into or out of so many first places for a word; `measured` is the file that tells what these
-    ask, `index/measured.npz` of a store once it was planned for `--objective search`.
+    `queries` is a file of queries; a page matches a query if it holds all its words. Without
+    queries nothing changes. With `top`, moving into or out of the first `top` places for a word is
+    a change too. `measured` is then the file `index/measured.npz` of a store, which a plan with
+    `--objective search` writes.
     """
 
     name: ClassVar[str] = "relevance"
@@ -42,89 +45,87 @@ class Relevance:
     top: int = 0
     measured: str = ""
     workload_: ClassVar[Workload | None] = None
-    standard_: ClassVar[Standard | None] = None
+    top_scores_: ClassVar[TopScores | None] = None
 
     def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray:
         old, new = (table["text"].combine_chunks() for table in (before, after))
         unknown = np.asarray(old.is_null()) | np.asarray(new.is_null())
         differs = np.zeros(len(unknown), np.bool_)
         if self.queries:
-            differs |= self._matches_others(old, new)
+            differs |= self._matches_differ(old, new)
         if self.top:
-            differs |= self._moves(old, new)
+            differs |= self._top_places_differ(old, new)
         return pa.array(differs, pa.bool_(), mask=unknown)
 
-    def _matches_others(self, old: pa.Array, new: pa.Array) -> BoolArray:
+    def _matches_differ(self, old: pa.Array, new: pa.Array) -> BoolArray:
         if self.workload_ is None:
-            self.workload_ = read_workload(self.queries)  # type: ignore[misc]  # of this one
-        asked = self.workload_
-        assert asked is not None
-        first, second = (counted(texts, asked.vocabulary) for texts in (old, new))
-        order = np.argsort(asked.term, kind="stable")
-        holding = np.repeat(np.arange(len(asked)), np.diff(asked.start))[order]
-        begin = np.searchsorted(asked.term[order], np.arange(len(asked.vocabulary) + 1))
-        found = np.zeros(len(new), np.bool_)
+            self.workload_ = read_workload(self.queries)  # type: ignore[misc]  # on the instance
+        workload = self.workload_
+        assert workload is not None
+        first, second = (count_terms(texts, workload.vocabulary) for texts in (old, new))
+        order = np.argsort(workload.term, kind="stable")
+        holding = np.repeat(np.arange(len(workload)), np.diff(workload.start))[order]
+        begin = np.searchsorted(workload.term[order], np.arange(len(workload.vocabulary) + 1))
+        differs = np.zeros(len(new), np.bool_)
         _compare(
-            first.start, first.term, second.start, second.term, asked.start, asked.term, begin,
-            holding, found,
+            first.start, first.term, second.start, second.term, workload.start, workload.term,
+            begin, holding, differs,
         )  # fmt: skip
-        return found
+        return differs
 
-    def _moves(self, old: pa.Array, new: pa.Array) -> BoolArray:
-        if self.standard_ is None:
-            self.standard_ = Standard.read(self.measured, self.top)  # type: ignore[misc]
-        standard = self.standard_
-        assert standard is not None
-        before, after = (standard.first(texts) for texts in (old, new))
+    def _top_places_differ(self, old: pa.Array, new: pa.Array) -> BoolArray:
+        if self.top_scores_ is None:
+            self.top_scores_ = TopScores.read(self.measured, self.top)  # type: ignore[misc]
+        known = self.top_scores_
+        assert known is not None
+        before, after = (known.reached_by(texts) for texts in (old, new))
         return np.asarray((before != after).getnnz(axis=1) > 0)
 
 
 @dataclass(frozen=True)
-class Standard:
-    """What the first places of the answers to words ask."""
+class TopScores:
+    """The score that a page needs for a top place in the answer to each word."""
 
     vocabulary: KeyArray
-    among: Collection
-    score: Callable[[Counts, Collection], FloatArray]
-    least: FloatArray  #: score of each word
+    corpus: CorpusStatistics
+    score: Callable[[TermCounts, CorpusStatistics], FloatArray]
+    needed: FloatArray  #: by word
 
     @staticmethod
-    def read(file: str, top: int) -> Standard:
+    def read(file: str, top: int) -> TopScores:
         try:
-            with Path(file).open("rb") as opened, np.load(opened) as kept:
-                documents, length = kept["among"]
-                among = Collection(int(documents), kept["holding"], float(length))
-                score, needed = scoring(str(kept["by"])), least(kept["curves"], top)
-                return Standard(kept["vocabulary"], among, score, needed)
+            with Path(file).open("rb") as opened, np.load(opened) as saved:
+                score, needed = scoring(str(saved["by"])), scores_at(top, saved["curves"])
+                return TopScores(saved["vocabulary"], saved_corpus(saved), score, needed)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise BadInput(
                 "relevance: top needs measured=STORE/index/measured.npz, which `recrawl plan STORE "
                 f"--objective search --queries FILE` writes. Got {file!r}: {error}."
             ) from error
 
-    def first(self, texts: pa.Array) -> csr_matrix:
-        """For which words each text is in a first place."""
-        counts = counted(texts, self.vocabulary)
-        high = self.score(counts, self.among) >= self.least[counts.term]
-        return csr_matrix((high, counts.term, counts.start), (len(texts), len(self.vocabulary)))
+    def reached_by(self, texts: pa.Array) -> csr_matrix:
+        """The words (columns) for which each text (row) has a top place."""
+        counts = count_terms(texts, self.vocabulary)
+        is_top = self.score(counts, self.corpus) >= self.needed[counts.term]
+        return csr_matrix((is_top, counts.term, counts.start), (len(texts), len(self.vocabulary)))
 
 
 @njit(cache=True)
-def _compare(old_start, old_term, new_start, new_term, first, term, begin, holding, found):  # type: ignore[no-untyped-def]
-    """Only queries that hold a term which came or went may have begun or ceased to match."""
+def _compare(old_start, old_term, new_start, new_term, first, term, begin, holding, differs):  # type: ignore[no-untyped-def]
+    """Only queries with a term that was added or removed can start or stop matching."""
     copies = np.zeros((len(begin) - 1, 2), np.bool_)
-    for row in range(len(found)):
+    for row in range(len(differs)):
         old = old_term[old_start[row] : old_start[row + 1]]
         new = new_term[new_start[row] : new_start[row + 1]]
         copies[old, 0] = True
         copies[new, 1] = True
         for held in (old, new):
             for t in held:
-                if found[row] or copies[t, 0] == copies[t, 1]:
+                if differs[row] or copies[t, 0] == copies[t, 1]:
                     continue
                 for query in holding[begin[t] : begin[t + 1]]:
                     every = term[first[query] : first[query + 1]]
                     if copies[every, 0].all() != copies[every, 1].all():
-                        found[row] = True
+                        differs[row] = True
         copies[old] = False
         copies[new] = False

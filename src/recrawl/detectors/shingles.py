@@ -1,21 +1,23 @@
-"""Is a large part of the text another?"""
+"""Did a large part of the text change?"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import pyarrow as pa
-
+from recrawl.detectors.pairs import compare_pairs
 from recrawl.page.fingerprints import shingle_distance, shingles
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(kw_only=True)
 class Shingles:
-    """Changed when the share of shingles not in both texts exceeds `tau`.
+    """Changed when the share of shingles not in both texts exceeds `tau` (Pandey & Olston 2005).
 
-    `inclusive` asks for at least `tau` instead, as Wolf et al. do where Pandey & Olston exceed it.
-    At `tau` 1 the first sees total rewrites, the second nothing.
+    With `inclusive` a share of exactly `tau` is a change too (Wolf et al. 2002): then `tau` 1 sees
+    total rewrites, otherwise it sees nothing.
     """
 
     name: ClassVar[str] = "shingles"
@@ -26,12 +28,9 @@ class Shingles:
     width: int = 5
 
     def changed(self, before: pa.Table, after: pa.Table) -> pa.BooleanArray:
-        pairs = zip(before["text"].to_pylist(), after["text"].to_pylist(), strict=True)
-        return pa.array([self._differs(old, new) for old, new in pairs], pa.bool_())
+        return compare_pairs(self._differs, before["text"], after["text"])
 
-    def _differs(self, old: str | None, new: str | None) -> bool | None:
-        if old is None or new is None:
-            return None
+    def _differs(self, old: str, new: str) -> bool:
         sets = (shingles(text, width=self.width) for text in (old, new))
         distance = shingle_distance(*sets)
         return distance >= self.tau if self.inclusive else distance > self.tau

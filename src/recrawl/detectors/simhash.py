@@ -29,7 +29,7 @@ class Simhash:
 
 
 def _simhashes(visits: pa.Table) -> pa.UInt64Array:
-    """The recorded ones, and those of the text where none was recorded."""
+    """The recorded simhashes; where there is none, that of the text."""
     recorded = visits["simhash"].combine_chunks()
     if not recorded.null_count:
         return recorded

@@ -1,7 +1,8 @@
-"""Which pages now, so that searchers notice?
+"""Which pages now, so that searchers notice? (Pandey & Olston 2005)
 
-Pandey & Olston 2005: the gain of a page's refreshes so far tells that of the next. Their mean a day
-× days since the refresh starves pages that never gained; hence the shrunk form, the default.
+The gains of a page's past refreshes predict that of the next one. The paper ranks by mean gain a
+day × days since the refresh, which starves pages that never gained; the default shrinks both the
+gain and the rate of change instead.
 """
 
 from __future__ import annotations
@@ -12,27 +13,26 @@ import numpy as np
 
 from recrawl.model import DAY
 from recrawl.policies.objectives import freshness
+from recrawl.search.impact import SearchImpact
 from recrawl.search.index import SearchIndex
+from recrawl.search.link_scores import LINK_SCORES, links_between
 from recrawl.search.queries import read_workload
-from recrawl.search.static import WEIGHTS, edges
-from recrawl.search.watched import Watched
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import History
-    from recrawl.search.queries import Workload
+    from recrawl.search.workload import Workload
 
-PRIOR_DAYS = 56.0  #: what the mean rate of all pages counts for, beside a page's own
-PRIOR_CHANGES = 2.0  #: and what visibility counts for, beside the gains of a page's own changes
+PRIOR_DAYS = 56.0  #: weight of the mean rate of all pages, in days of a page's own exposure
+PRIOR_CHANGES = 2.0  #: weight of a page's visibility, in changes of its own
 
 
-def worth(gain: FloatArray, changes: FloatArray, visibility: FloatArray) -> FloatArray:
-    """Gain a change, by page: its own so far, shrunk towards its visibility.
+def gain_per_change(gain: FloatArray, changes: FloatArray, visibility: FloatArray) -> FloatArray:
+    """Mean gain of a page's changes, shrunk towards its visibility.
 
-    So a page that was never seen to gain, but that is often looked at, is worth a visit.
+    So a page that is often viewed is worth a visit before any of its refreshes gained.
     """
-    each = (gain + PRIOR_CHANGES * visibility) / (changes + PRIOR_CHANGES)
-    return np.maximum(each, 0.0)
+    return np.maximum((gain + PRIOR_CHANGES * visibility) / (changes + PRIOR_CHANGES), 0.0)
 
 
 def shrunk_rate(changes: FloatArray, days: FloatArray) -> FloatArray:
@@ -41,56 +41,54 @@ def shrunk_rate(changes: FloatArray, days: FloatArray) -> FloatArray:
     return np.asarray((changes + PRIOR_DAYS * mean) / (days + PRIOR_DAYS))
 
 
-def index(each: FloatArray, rate: FloatArray, days: FloatArray) -> FloatArray:
-    """Gain a change × the freshness index: worth of a visit so long after the last."""
-    return each * freshness(rate, days)
+def refresh_worth(per_change: FloatArray, rate: FloatArray, days: FloatArray) -> FloatArray:
+    """Gain a change × the freshness index of a visit `days` after the last one."""
+    return per_change * freshness(rate, days)
 
 
-class Searched:
-    """What a policy knows of what searchers see; `queries` is a file of what they ask."""
+class SearchAware:
+    """Base of policies that know the impact of pages on search; `queries` is a file of queries."""
 
-    watched_: Watched | None = None
+    impact_: SearchImpact | None = None
     queries: str
     scoring: str
     half_life: float = 0.0
 
     def learn(self, history: History, pages: Pages, now: Time) -> None:
-        """Take up the copies that came since, and what their changes gained."""
+        """Take in the copies that came since, and what their changes gained."""
         if not self.queries:
             return
         database = history.database()
         index = None if database is None else SearchIndex(database)
-        if self.watched_ is None:
-            measure = Watched.of if index is None else index.watched
-            self.watched_ = measure(self._workload(now), by=self.scoring)
-        self._weigh(pages)
+        if self.impact_ is None:
+            measure = SearchImpact.of if index is None else index.impact
+            self.impact_ = measure(self._workload(now), by=self.scoring)
+        self._score_pages(pages)
         if index is None:
-            self.watched_.watch(pages)
+            self.impact_.update(pages)
         else:
-            index.update(self.watched_)
+            index.update(self.impact_)
 
     def _workload(self, now: Time) -> Workload:
-        aged = self.half_life * DAY
-        return (
-            read_workload(self.queries, now=now, half_life=aged)
-            if aged
-            else read_workload(self.queries)
-        )
+        if not self.half_life:
+            return read_workload(self.queries)
+        return read_workload(self.queries, now=now, half_life=self.half_life * DAY)
 
-    def _weigh(self, pages: Pages) -> None:
-        """The weights of pages, where those are their scores; once, they hardly change."""
-        if self.scoring in WEIGHTS and self.watched_ is not None and self.watched_.weight is None:
-            weight = np.zeros(int(pages.page_id.max(initial=-1)) + 1)
-            weight[pages.page_id] = WEIGHTS[self.scoring](*edges(pages), len(pages))
-            self.watched_.weight = weight
+    def _score_pages(self, pages: Pages) -> None:
+        """Score pages by their links if `scoring` says so; only once, for they hardly change."""
+        impact = self.impact_
+        if self.scoring in LINK_SCORES and impact is not None and impact.page_score is None:
+            score = np.zeros(int(pages.page_id.max(initial=-1)) + 1)
+            score[pages.page_id] = LINK_SCORES[self.scoring](*links_between(pages), len(pages))
+            impact.page_score = score
 
 
-class UserCentric(Searched):
+class UserCentric(SearchAware):
     """Most use to searchers; `queries` is a file of what they ask (Pandey & Olston 2005).
 
-    Of a search log, queries `half_life` days old count half. `raw` ranks by the paper's mean gain ×
-    age, which starves pages without a gain. Without queries all pages count alike. On a store gains
-    are measured while its search index is updated.
+    Queries of a search log count half when they are `half_life` days old. `raw` ranks by the
+    paper's mean gain × age, which starves pages without a gain. Without queries all pages count
+    alike. On a store, gains are measured while its search index is updated.
     """
 
     name: ClassVar[str] = "user-centric"
@@ -109,17 +107,19 @@ class UserCentric(Searched):
         self.raw = raw
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        days, seen = pages.days_since_visit(now), self.watched_
-        if self.raw and seen is not None:
-            return of(seen.daily, pages) / np.maximum(pages.n_compared, 1) * days
-        each = np.ones(len(pages))
-        if seen is not None:
-            each = worth(*(of(c, pages) for c in (seen.gain, seen.changes, seen.visible)))
-        return index(each, shrunk_rate(pages.n_changes.astype(np.float64), pages.exposure), days)
+        days, impact = pages.days_since_visit(now), self.impact_
+        if self.raw and impact is not None:
+            return by_page(impact.daily_gain, pages) / np.maximum(pages.n_compared, 1) * days
+        worth = np.ones(len(pages))
+        if impact is not None:
+            columns = (impact.gain, impact.changes, impact.visibility)
+            worth = gain_per_change(*(by_page(column, pages) for column in columns))
+        rate = shrunk_rate(pages.n_changes.astype(np.float64), pages.exposure)
+        return refresh_worth(worth, rate, days)
 
 
-def of(column: FloatArray, pages: Pages) -> FloatArray:
-    """A column of watched pages for these; 0 where a page is not watched yet."""
-    found = np.zeros(max(int(pages.page_id.max(initial=-1)) + 1, len(column)))
-    found[: len(column)] = column
-    return found[pages.page_id]
+def by_page(column: FloatArray, pages: Pages) -> FloatArray:
+    """The values of these pages in a column whose row i is page i; 0 beyond its end."""
+    values = np.zeros(max(int(pages.page_id.max(initial=-1)) + 1, len(column)))
+    values[: len(column)] = column
+    return values[pages.page_id]

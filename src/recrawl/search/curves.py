@@ -1,8 +1,8 @@
-"""Which rank would a score have in the answer to a term? Score-rank curves, 20 bytes a term.
+"""Score-rank curves: the rank that a score has in the answer to a term, in 20 bytes a term.
 
-Three straight pieces of equal length in the logarithm of the rank, between four knots at the ranks
-1, L^(1/3), L^(2/3) and L, where L pages hold the term (Pandey & Olston 2005). Kept are the
-logarithms of the four scores and of L.
+A curve has three straight pieces of equal length in log rank. Its four knots are at the ranks 1,
+L^(1/3), L^(2/3) and L, where L pages hold the term (Pandey & Olston 2005). A row holds the
+logarithms of the four scores, then log L.
 """
 
 from __future__ import annotations
@@ -18,44 +18,43 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray
 
 PIECES = 3
-LENGTH = PIECES + 1  #: the column of log L, after those of the scores
-NONE = np.float32(-1.0)  #: its value where no page holds the term
-STEP = 1e-6  #: by which a score lies at least below that of the knot before it, so that ranks exist
+LOG_PAGES = PIECES + 1  #: the column of log L
+NO_PAGES = np.float32(-1.0)  #: log L where no page holds the term
+STEP = 1e-6  #: least fall of the log score from knot to knot, so that every score has a rank
 
 
-def curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]:
-    """A row a term, from the score of every page that holds it, in any order."""
+def fit_curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]:
+    """One row a term, from the scores of all pages that hold it, in any order."""
     if (score <= 0).any():
         term, score = term[score > 0], score[score > 0]
     begin = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=terms))])
-    # Positive floats are in the order of their bits. Numbers are sorted much faster than pairs.
+    # Positive floats sort like their bits, and integers sort much faster than pairs.
     key = ~score.astype(np.float32).view(np.uint32) | (term.astype(np.uint64) << np.uint64(32))
     key.sort()
     logs = np.log((~key.astype(np.uint32)).view(np.float32))
-    knots = np.zeros((terms, LENGTH + 1), np.float32)
+    knots = np.zeros((terms, LOG_PAGES + 1), np.float32)
     _fit(begin, logs, knots)
     return knots
 
 
-def least(curves: NDArray[np.float32], top: int) -> FloatArray:
-    """The score that the first `top` pages have at least, term by term; 0 if fewer hold it."""
-    knots = curves[:, LENGTH]
-    score = np.array([np.exp(log_score(np.log(top), curve)) for curve in curves])
-    return np.where(knots > np.log(top), score, 0.0)
+def scores_at(rank: int, curves: NDArray[np.float32]) -> FloatArray:
+    """The score at a rank, term by term; 0 where fewer pages hold the term."""
+    score = np.array([np.exp(log_score(np.log(rank), curve)) for curve in curves])
+    return np.where(curves[:, LOG_PAGES] > np.log(rank), score, 0.0)
 
 
 @njit(cache=True, nogil=True)
 def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
     for term in range(len(knots)):
-        many = begin[term + 1] - begin[term]
-        if many == 0:
-            knots[term, LENGTH] = NONE
+        pages = begin[term + 1] - begin[term]
+        if pages == 0:
+            knots[term, LOG_PAGES] = NO_PAGES
             continue
-        end = np.log(many)
+        end = np.log(pages)
         for knot in range(PIECES + 1):
             rank = np.exp(end * knot / PIECES)
-            low = min(int(rank), many)
-            high = min(low + 1, many)
+            low = min(int(rank), pages)
+            high = min(low + 1, pages)
             part = (
                 (np.log(rank) - np.log(low)) / (np.log(high) - np.log(low)) if high > low else 0.0
             )
@@ -63,25 +62,25 @@ def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
             knots[term, knot] = first + (second - first) * part
             if knot:
                 knots[term, knot] = min(knots[term, knot], knots[term, knot - 1] - STEP * knot)
-        knots[term, LENGTH] = end
+        knots[term, LOG_PAGES] = end
 
 
 @njit(cache=True, nogil=True)
 def rank_of(score: float, curve: NDArray[np.float32]) -> float:
-    """The rank of a score > 0 among the pages that hold the term; from 1 to L."""
+    """The rank of a score > 0 among the pages that hold the term, from 1 to L."""
     return float(np.exp(log_rank(np.log(score), curve)))
 
 
 @njit(cache=True, nogil=True)
 def score_at(rank: float, curve: NDArray[np.float32]) -> float:
-    """The score at a rank, the inverse; beyond the ends that of the ends."""
+    """The score at a rank, clipped to 1 … L: the inverse of `rank_of`."""
     return float(np.exp(log_score(np.log(max(rank, 1.0)), curve)))
 
 
 @njit(cache=True, nogil=True)
 def log_rank(log, curve):  # type: ignore[no-untyped-def]
-    """The logarithm of the rank of the score with this logarithm."""
-    end = np.float64(curve[LENGTH])
+    """The log rank of a log score."""
+    end = np.float64(curve[LOG_PAGES])
     if log >= curve[0]:
         return 0.0
     for piece in range(PIECES):
@@ -93,8 +92,8 @@ def log_rank(log, curve):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def log_score(at, curve):  # type: ignore[no-untyped-def]
-    """The logarithm of the score at the logarithm of a rank."""
-    end = np.float64(curve[LENGTH])
+    """The log score at a log rank."""
+    end = np.float64(curve[LOG_PAGES])
     if at <= 0.0:
         return np.float64(curve[0])
     if at >= end:

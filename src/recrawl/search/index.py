@@ -1,7 +1,7 @@
-"""Where can our copies be searched? An index beside the history, in the store's folder `index/`.
+"""The search index of a store's copies, in its folder `index/`.
 
-The store is the truth. An index says of each page which copy it holds, so that whatever was cut off
-is seen and made good when it is next opened: pages whose copy is another are indexed anew.
+The store is the truth. The index records which copy of each page it holds. An update indexes the
+pages whose copy is another one, so it also repairs whatever an interrupted update left undone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import pyarrow as pa
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid, extra
 from recrawl.page.fingerprints import words
 from recrawl.page.word_hashes import spaced
-from recrawl.search.queries import STOP
-from recrawl.search.watched import BLOCK, MEASURED, Watched
+from recrawl.search.impact import FILE, TEXTS_READ, SearchImpact
+from recrawl.search.workload import STOP_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
     from recrawl.model import IntArray, KeyArray
     from recrawl.protocols import Database
-    from recrawl.search.queries import Workload
+    from recrawl.search.workload import Workload
 
 _log = logging.getLogger(__name__)
 FOLDER = "index"
-HEAP = 64_000_000  #: bytes of a writer
-BATCH = 20_000  #: pages of a commit
+WRITER_BYTES = 64_000_000  #: memory of a writer
+COMMIT_PAGES = 20_000  #: pages of a commit
 
 
 @dataclass(frozen=True)
-class Updated:
-    """What brought an index to the store's state."""
+class IndexUpdate:
+    """What an update of the index did."""
 
-    indexed: list[int]  #: pages whose copy was another, or not there
+    indexed: list[int]  #: pages whose copy was new or another one
     removed: list[int]  #: pages whose copy is gone
 
 
 @dataclass(frozen=True)
-class Result:
-    """One page that was found."""
+class SearchResult:
+    """One page of an answer."""
 
     page: int
     url: str
@@ -55,14 +55,14 @@ class Result:
 
 
 def tantivy() -> Any:
-    """The library, or what to do without it."""
+    """The library; an error that says what to install, if it is missing."""
     with extra("search", "A search index"):
         import tantivy
     return tantivy
 
 
 class SearchIndex:
-    """The index of a store. It knows what the store knew at the last `update`."""
+    """The index of a store, as of the last `update`."""
 
     def __init__(self, store: Database) -> None:
         self.store = store
@@ -72,7 +72,7 @@ class SearchIndex:
 
     def _open(self) -> Any:
         schema = self._library.SchemaBuilder()
-        # Signed: terms of unsigned fields are not found when documents are to be deleted.
+        # Signed, because documents cannot be deleted by a term of an unsigned field.
         schema.add_integer_field("page", stored=True, indexed=True, fast=True)
         schema.add_unsigned_field("copy", stored=True, fast=True)
         schema.add_text_field("title", stored=True)
@@ -82,8 +82,8 @@ class SearchIndex:
             return self._library.Index(schema.build(), path=str(self.folder))
         except ValueError as error:
             raise StoreInvalid(
-                f"The index {self.folder} cannot be read: {error}. Nothing was touched; remove "
-                "that folder and it is made anew."
+                f"The index {self.folder} cannot be read: {error}. Nothing was changed; remove "
+                "that folder and it is built again."
             ) from error
 
     def __len__(self) -> int:
@@ -91,29 +91,29 @@ class SearchIndex:
         return int(self._index.searcher().num_docs)
 
     def held(self) -> tuple[IntArray, KeyArray]:
-        """The pages in the index, and which copy of each it is."""
+        """The pages in the index, and the key of the copy it holds of each."""
         self._index.reload()
         searcher = self._index.searcher()
-        many = searcher.num_docs
-        if not many:
+        size = searcher.num_docs
+        if not size:
             return np.empty(0, np.int64), np.empty(0, np.uint64)
-        every = searcher.search(self._library.Query.all_query(), limit=many, count=False)
+        every = searcher.search(self._library.Query.all_query(), limit=size, count=False)
         places = [place for _, place in every.hits]
         page = np.array(searcher.fast_field_values("page", places), np.int64)
         return page, np.array(searcher.fast_field_values("copy", places), np.uint64)
 
-    def behind(self) -> tuple[IntArray, IntArray]:
-        """The pages to index anew, and those to remove."""
-        return self._behind(self._copies())
+    def outdated(self) -> tuple[IntArray, IntArray]:
+        """The pages to index, and those to remove."""
+        return self._outdated(self._copies())
 
     def _copies(self) -> dict[str, Any]:
-        """Page, copy and time of the copies that the store holds."""
+        """Page, key and time of the copies that the store holds."""
         return {
             n: c.to_numpy()
             for n, c in zip(("page", "copy", "at"), self.store.query(_COPIES).columns, strict=True)
         }
 
-    def _behind(self, copies: dict[str, Any]) -> tuple[IntArray, IntArray]:
+    def _outdated(self, copies: dict[str, Any]) -> tuple[IntArray, IntArray]:
         page, copy = self.held()
         size = max(int(copies["page"].max(initial=-1)), int(page.max(initial=-1))) + 1
         ours, theirs = np.zeros((2, size), np.uint64)
@@ -125,75 +125,77 @@ class SearchIndex:
         )
 
     def update(
-        self, watched: Watched | None = None, told: Callable[[int, int], None] | None = None
-    ) -> Updated:
-        """Bring the index to what the store holds; `watched` measures what refreshes gain.
+        self,
+        impact: SearchImpact | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> IndexUpdate:
+        """Bring the index to what the store holds, and `impact` with it.
 
-        A commit is on disk when `told` is called, with how many pages are done and of how many.
+        Calls `progress` after each commit to disk: pages done, and pages in all.
         """
         copies = self._copies()
-        anew, gone = self._behind(copies)
-        unseen = anew[:0]
-        if watched is not None:
-            unseen = copies["page"][watched.stale(copies["page"], copies["copy"])]
-            watched.forget(gone[gone < len(watched)])
-        work = np.union1d(anew, unseen)
-        if len(anew) or len(gone):
+        changed, gone = self._outdated(copies)
+        unseen = changed[:0]
+        if impact is not None:
+            unseen = copies["page"][impact.outdated(copies["page"], copies["copy"])]
+            impact.remove_copies(gone[gone < len(impact)])
+        work = np.union1d(changed, unseen)
+        if len(changed) or len(gone):
             with self._writing() as writer:
                 for page in gone.tolist():
                     writer.delete_documents_by_term("page", page)
-                for begin in range(0, len(work), BATCH):
-                    self._take_up(writer, work[begin : begin + BATCH], anew, watched)
+                for begin in range(0, len(work), COMMIT_PAGES):
+                    self._add(writer, work[begin : begin + COMMIT_PAGES], changed, impact)
                     writer.commit()
-                    if told is not None:
-                        told(min(begin + BATCH, len(work)), len(work))
-        elif watched is not None:
-            self._take_up(None, unseen, anew, watched)
-        if watched is not None:
-            watched.visited(copies["page"], copies["at"] / 1e6)
-            watched.settle()
-            watched.save(self.folder)
-        return Updated(anew.tolist(), gone.tolist())
+                    if progress is not None:
+                        progress(min(begin + COMMIT_PAGES, len(work)), len(work))
+        elif impact is not None:
+            self._add(None, unseen, changed, impact)
+        if impact is not None:
+            impact.record_visits(copies["page"], copies["at"] / 1e6)
+            impact.refit_if_due()
+            impact.save(self.folder)
+        return IndexUpdate(changed.tolist(), gone.tolist())
 
-    def watched(self, workload: Workload, **how: str) -> Watched:
-        """What was measured so far with a workload; nothing yet with another."""
-        found = Watched.of(workload, **how)
+    def impact(self, workload: Workload, **how: str) -> SearchImpact:
+        """What was measured so far for this workload; empty for another one."""
+        impact = SearchImpact.of(workload, **how)
         try:
-            found.load(self.folder)
+            impact.load(self.folder)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             _log.warning(
-                "What refreshes gained so far cannot be read from %s: %s. It is measured anew.",
-                self.folder / MEASURED,
+                "The gains of past refreshes cannot be read from %s: %s. Measuring starts again.",
+                self.folder / FILE,
                 error,
             )
-            found = Watched.of(workload, **how)
-        return found
+            impact = SearchImpact.of(workload, **how)
+        return impact
 
     @contextmanager
     def _writing(self) -> Iterator[Any]:
         try:
-            writer = self._index.writer(heap_size=HEAP, num_threads=1)
+            writer = self._index.writer(heap_size=WRITER_BYTES, num_threads=1)
         except ValueError as error:
             raise StoreBusy(
                 f"The index {self.folder} is being written by another process: {error}. "
                 "Wait for it to end."
             ) from error
-        writer.garbage_collect_files()  # what a killed writer left would stand in the way
+        writer.garbage_collect_files()  # left by a killed writer
         yield writer
         writer.commit()
         writer.wait_merging_threads()
 
-    def _take_up(
-        self, writer: Any, page: IntArray, anew: IntArray, watched: Watched | None
+    def _add(
+        self, writer: Any, page: IntArray, changed: IntArray, impact: SearchImpact | None
     ) -> None:
-        """Index those of the pages that are to be, and have all measured meanwhile.
+        """Index the pages that are in `changed`; add all of them to `impact`.
 
-        The writer has a thread of its own, which is busy for longer than it takes to measure.
+        The writer works in a thread of its own, which takes longer than measuring.
         """
-        for begin in range(0, len(page), BLOCK):
-            block = page[begin : begin + BLOCK]
+        for begin in range(0, len(page), TEXTS_READ):
+            block = page[begin : begin + TEXTS_READ]
             copies = self.store.query(_TEXTS, block.tolist())
-            rows = copies.filter(pa.array(np.isin(block, anew))).drop_columns("at").to_pydict()
+            rows = copies.filter(pa.array(np.isin(block, changed))).drop_columns("at").to_pydict()
             for number, copy, title, text in zip(*rows.values(), strict=True):
                 writer.delete_documents_by_term("page", number)
                 document = self._library.Document()
@@ -202,16 +204,17 @@ class SearchIndex:
                 document.add_text("title", title or "")
                 document.add_text("text", spaced(f"{title}\n{text}" if title else text))
                 writer.add_document(document)
-            if watched is not None:
+            if impact is not None:
                 texts = copies["text"].cast(pa.large_string()).combine_chunks()
-                watched.see(block, copies["copy"].to_numpy(), texts, copies["at"].to_numpy() / 1e6)
-        if watched is not None:
-            watched.settle()
+                at = copies["at"].to_numpy() / 1e6
+                impact.add_copies(block, copies["copy"].to_numpy(), texts, at)
+        if impact is not None:
+            impact.refit_if_due()
 
-    def search(self, query: str, limit: int = 10) -> list[Result]:
-        """The pages that hold all words of a query, best first by BM25; stop words do not count."""
+    def search(self, query: str, limit: int = 10) -> list[SearchResult]:
+        """The pages that hold all words of a query except stop words, best first by BM25."""
         asked = list(dict.fromkeys(words(spaced(query))))
-        terms = [word for word in asked if word not in STOP.split()]
+        terms = [word for word in asked if word not in STOP_WORDS.split()]
         if not terms:
             what = "only stop words" if asked else "no word"
             raise BadInput(f"A query must hold a word to search for. Got {what}: {query!r}.")
@@ -220,21 +223,21 @@ class SearchIndex:
         every = library.Query.boolean_query([(library.Occur.Must, one) for one in wanted])
         self._index.reload()
         searcher = self._index.searcher()
-        found = [
-            (score, searcher.doc(place)) for score, place in searcher.search(every, limit).hits
-        ]
-        if not found:
+        hits = [(score, searcher.doc(place)) for score, place in searcher.search(every, limit).hits]
+        if not hits:
             return []
-        ids = [int(document["page"][0]) for _, document in found]
-        rows = self.store.query(_SHOWN, ids).to_pydict()
+        ids = [int(document["page"][0]) for _, document in hits]
+        rows = self.store.query(_URLS, ids).to_pydict()
         known = dict(zip(rows["page_id"], zip(rows["url"], rows["at"], strict=True), strict=True))
         return [
-            Result(page, known[page][0], document["title"][0], float(score), known[page][1] / 1e6)
-            for page, (score, document) in zip(ids, found, strict=True)
+            SearchResult(
+                page, known[page][0], document["title"][0], float(score), known[page][1] / 1e6
+            )
+            for page, (score, document) in zip(ids, hits, strict=True)
         ]
 
 
-#: A copy is known by its digest, so that visits which find the same need not be indexed.
+#: The key of a copy is its digest, so that a visit that finds the same is not indexed.
 _KEY = "coalesce(nullif(digest, 0), epoch_us(contents.at)::UBIGINT)"
 _COPIES = f"""
 SELECT page_id, {_KEY}, epoch_us(contents.at) FROM contents JOIN pages USING (page_id)
@@ -245,7 +248,7 @@ SELECT page_id, {_KEY} AS copy, title, text, epoch_us(contents.at) AS "at"
 FROM contents JOIN pages USING (page_id) JOIN (SELECT unnest(?) AS page_id) USING (page_id)
 ORDER BY page_id
 """  # noqa: S608
-_SHOWN = """
+_URLS = """
 SELECT page_id, url, epoch_us(contents.at) AS "at"
 FROM contents JOIN pages USING (page_id) JOIN (SELECT unnest(?) AS page_id) USING (page_id)
 """

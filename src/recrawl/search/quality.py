@@ -1,13 +1,13 @@
-"""How good are the answers from our copies? Repository quality Q, exactly (Pandey & Olston 2005).
+"""How good are the answers from our copies? Repository quality Q, exact (Pandey & Olston 2005).
 
-Answers are ranked by our copies and valued by the live ones: what a searcher finds who follows
-them. Q is that value as a share of what live copies alone would give. A repository, like the live
-web, is for each page the document that it holds, −1 for none.
+Answers are ranked by our copies and valued by the live ones: that is what a searcher gets who
+follows them. Q is their value as a share of what live copies would give. A repository, like the
+live web, is an array: the document held of each page, −1 for none.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -17,52 +17,47 @@ if TYPE_CHECKING:
     from recrawl.search.matches import Matches
 
 
-def usefulness(found: Matches, copies: IntArray, live: IntArray, looked: FloatArray) -> float:
-    """The sum over queries and pages of frequency × inspection at our rank × live score.
+def usefulness(matches: Matches, copies: IntArray, live: IntArray, p_view: FloatArray) -> float:
+    """Sum over queries and pages of frequency × view probability at our rank × live score (Eq. 5).
 
-    `looked` is the inspection by rank.
+    `p_view` is the view probability by rank.
     """
-    return float(
-        _useful(
-            found.start, found.document, found.score, found.frequency, found.page, looked,
-            copies, live,
-        )
-    )  # fmt: skip
+    return float(_usefulness(*_columns(matches), p_view, copies, live))
 
 
-def quality(found: Matches, copies: IntArray, live: IntArray, looked: FloatArray) -> float:
-    """Q, from 0 to 1; 1 where no query finds anything live."""
-    best = usefulness(found, live, live, looked)
-    return usefulness(found, copies, live, looked) / best if best > 0 else 1.0
+def quality(matches: Matches, copies: IntArray, live: IntArray, p_view: FloatArray) -> float:
+    """Q, from 0 to 1; 1 if no query matches anything live."""
+    best = usefulness(matches, live, live, p_view)
+    return usefulness(matches, copies, live, p_view) / best if best > 0 else 1.0
 
 
 def visibility(
-    found: Matches, live: IntArray, looked: FloatArray, *, scored: bool = True
+    matches: Matches, live: IntArray, p_view: FloatArray, *, scored: bool = True
 ) -> FloatArray:
-    """What each page contributes to the usefulness of answers; its looks alone, if not `scored`."""
-    seen = np.zeros(len(live))
-    _visible(
-        found.start, found.document, found.score, found.frequency, found.page, looked, live,
-        scored, seen,
-    )  # fmt: skip
-    return seen
+    """What each page contributes to the usefulness of answers; its views only, if not `scored`."""
+    visible = np.zeros(len(live))
+    _visibility(*_columns(matches), p_view, live, scored, visible)
+    return visible
 
 
-def gains(found: Matches, stale: IntArray, live: IntArray, looked: FloatArray) -> FloatArray:
-    """What refreshing each page alone would add to usefulness, all others being live; exactly.
+def exact_gains(
+    matches: Matches, stale: IntArray, live: IntArray, p_view: FloatArray
+) -> FloatArray:
+    """What refreshing each page alone would add to usefulness if all others were live.
 
-    `stale` is what we hold of each page. 0 where that is the live copy.
+    `stale` is the document we hold of each page. 0 where that is the live one.
     """
     gain = np.zeros(len(live))
-    _gains(
-        found.start, found.document, found.score, found.frequency, found.page, looked, stale,
-        live, gain,
-    )  # fmt: skip
+    _gains(*_columns(matches), p_view, stale, live, gain)
     return gain
 
 
+def _columns(matches: Matches) -> tuple[Any, Any, Any, Any, Any]:
+    return matches.start, matches.document, matches.score, matches.frequency, matches.page
+
+
 @njit(cache=True, nogil=True)
-def _useful(start, document, score, frequency, page, looked, copies, live):  # type: ignore[no-untyped-def]
+def _usefulness(start, document, score, frequency, page, p_view, copies, live):  # type: ignore[no-untyped-def]
     value = np.zeros(len(live))
     total = 0.0
     for query in range(len(frequency)):
@@ -75,7 +70,7 @@ def _useful(start, document, score, frequency, page, looked, copies, live):  # t
             p = page[document[at]]
             if copies[p] == document[at]:
                 rank += 1
-                useful += looked[rank] * value[p]
+                useful += p_view[rank] * value[p]
         total += frequency[query] * useful
         for at in range(start[query], start[query + 1]):
             value[page[document[at]]] = 0.0
@@ -83,24 +78,23 @@ def _useful(start, document, score, frequency, page, looked, copies, live):  # t
 
 
 @njit(cache=True, nogil=True)
-def _visible(start, document, score, frequency, page, looked, live, scored, seen):  # type: ignore[no-untyped-def]
+def _visibility(start, document, score, frequency, page, p_view, live, scored, visible):  # type: ignore[no-untyped-def]
     for query in range(len(frequency)):
         rank = 0
         for at in range(start[query], start[query + 1]):
             p = page[document[at]]
             if live[p] == document[at]:
                 rank += 1
-                seen[p] += frequency[query] * looked[rank] * (score[at] if scored else 1.0)
+                visible[p] += frequency[query] * p_view[rank] * (score[at] if scored else 1.0)
 
 
 @njit(cache=True, nogil=True)
-def _gains(start, document, score, frequency, page, looked, stale, live, gain):  # type: ignore[no-untyped-def]
-    """Where a page leaves the list or enters it elsewhere, those between move by one rank.
+def _gains(start, document, score, frequency, page, p_view, stale, live, gain):  # type: ignore[no-untyped-def]
+    """When a page moves to another place of the list, the pages between move by one rank.
 
-    So sums over ranks of I(r)·S(r), and of I(r ± 1)·S(r), tell what that is worth, for all pages of
-    a query at once.
+    Running sums of I(r)·S(r) and I(r ± 1)·S(r) give their gain, for all pages of a query at once.
     """
-    sums = np.zeros((3, len(looked)))
+    sums = np.zeros((3, len(p_view)))
     place, was = np.zeros(len(live), np.int64), np.zeros(len(live), np.int64)
     value = np.zeros(len(live))
     for query in range(len(frequency)):
@@ -111,14 +105,14 @@ def _gains(start, document, score, frequency, page, looked, stale, live, gain): 
                 rank += 1
                 place[p], value[p] = rank, score[at]
                 for i, near in enumerate((rank, rank - 1, rank + 1)):
-                    sums[i, rank] = sums[i, rank - 1] + looked[near] * score[at]
+                    sums[i, rank] = sums[i, rank - 1] + p_view[near] * score[at]
             elif stale[p] == document[at]:
-                was[p] = rank + 1 - (place[p] > 0)  # as if it were not in the list itself
+                was[p] = rank + 1 - (place[p] > 0)  # its rank if the live copy were not listed
             moved = moved or stale[p] != live[p]
         for at in range(start[query], start[query + 1]):
             p = page[document[at]]
             if moved and stale[p] != live[p] and place[p] != was[p]:
-                own = (looked[place[p]] - looked[was[p]]) * value[p]
+                own = (p_view[place[p]] - p_view[was[p]]) * value[p]
                 gain[p] += frequency[query] * (own + _others(sums, place[p], was[p], rank))
                 place[p], was[p] = 0, 0  # each page once
         for at in range(start[query], start[query + 1]):
@@ -128,7 +122,10 @@ def _gains(start, document, score, frequency, page, looked, stale, live, gain): 
 
 @njit(cache=True, nogil=True)
 def _others(sums, now, then, last):  # type: ignore[no-untyped-def]
-    """What others gain if a page goes to a rank from another, or none, 0, in a list so long."""
+    """What other pages gain if a page moves from rank `then` to `now`; 0 is no rank.
+
+    `last` is the length of the list.
+    """
     same, up, down = sums
     if now == 0:
         return (same[last] - same[then - 1]) - (down[last] - down[then - 1])

@@ -1,10 +1,10 @@
-"""What do people search for, and how often? Files of queries, read and brought into one form."""
+"""Reads files of queries: TSV, CSV or JSON lines, frequencies or a search log."""
 
 from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,119 +13,40 @@ import numpy as np
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.search import terms
+from recrawl.search.workload import build_workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
+    from recrawl.model import FloatArray, Time
+    from recrawl.search.workload import Workload
 
-    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Time
-
-LONGEST = 10_000  #: characters of a query
-NEEDED = "query"
-#: Columns that are read where there are any; no other, such as who asked, is.
-COLUMNS = (NEEDED, "frequency", "time", "rank")
-#: Words that Lucene leaves out of English texts: they say nothing of a page.
-STOP = (
-    "a an and are as at be but by for if in into is it no not of on or such that the their then "
-    "there these they this to was will with"
-)
+MAX_QUERY_CHARACTERS = 10_000
+REQUIRED_COLUMN = "query"
+#: Columns that are read; others, such as who asked, are not.
+COLUMNS = (REQUIRED_COLUMN, "frequency", "time", "rank")
 
 
 @dataclass(frozen=True)
 class Queries:
-    """Queries as they were written, a row each."""
+    """Queries as they were written, one a line of the file."""
 
     text: list[str]
     frequency: FloatArray
-    rank: FloatArray  #: of the result that was clicked; NaN not known
-
-
-@dataclass(frozen=True)
-class Workload:
-    """Queries as sets of terms, each once: query i has the terms term[start[i]:start[i + 1]]."""
-
-    start: NDArray[np.int64]
-    term: NDArray[np.int32]  #: numbers in the vocabulary
-    frequency: FloatArray  #: shares of all that is asked
-    vocabulary: KeyArray  #: hashes of all terms, ascending
-    empty: int  #: queries passed over: they hold nothing but stop words, or nothing
-    clicked: FloatArray = field(default_factory=lambda: np.empty(0))  #: ranks of clicked results
-
-    def __len__(self) -> int:
-        return len(self.frequency)
-
-    def take(self, kept: IntArray | BoolArray) -> Workload:
-        """Some of the queries, and their terms only."""
-        rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept
-        counts = np.diff(self.start)[rows]
-        start = np.concatenate([[0], np.cumsum(counts)])
-        at = np.repeat(self.start[rows] - start[:-1], counts) + np.arange(start[-1])
-        used, term = np.unique(self.term[at], return_inverse=True)
-        share = self.frequency[rows]
-        share = share / share.sum() if len(share) else share
-        return replace(
-            self,
-            start=start,
-            term=term.astype(np.int32),
-            frequency=share,
-            vocabulary=self.vocabulary[used],
-        )
-
-    def by_term(self) -> FloatArray:
-        """How often each term is asked for: the sum over the queries that hold it."""
-        weight = np.repeat(self.frequency, np.diff(self.start))
-        return np.bincount(self.term, weight, minlength=len(self.vocabulary)).astype(np.float64)
+    rank: FloatArray  #: of the clicked result; NaN if unknown
 
 
 def read_workload(path: str | Path, **recent: float | None) -> Workload:
     """The workload in a file of queries; `recent` as for `read_queries`."""
     queries = read_queries(path, **recent)
     asked = queries.frequency > 0
-    found = workload(
+    workload = build_workload(
         [text for text, yes in zip(queries.text, asked, strict=True) if yes],
         queries.frequency[asked],
     )
-    if not len(found):
+    if not len(workload):
         raise BadInput(f"The queries {path} must hold a word to search for. They hold none.")
-    return replace(found, clicked=queries.rank[np.isfinite(queries.rank)])
-
-
-def workload(text: list[str], frequency: FloatArray) -> Workload:
-    """Queries as sets of terms without stop words; equal sets are one query.
-
-    >>> import numpy as np
-    >>> len(workload(["Cheap flights", "flights cheap", "to be", ""], np.ones(4)))
-    1
-    """
-    start, word = terms.hashes(text)
-    query = np.repeat(np.arange(len(text)), np.diff(start))
-    counts = ~np.isin(word, terms.hashes([STOP])[1])
-    vocabulary, number = np.unique(word[counts], return_inverse=True)
-    pairs = np.unique(query[counts] * (len(vocabulary) + 1) + number)  # each term once a query
-    query, number = np.divmod(pairs, len(vocabulary) + 1)
-    held = np.bincount(query, minlength=len(text))
-    mark = _marks(query, vocabulary[number], len(text))
-    asked = np.flatnonzero(held)
-    _, first, same = np.unique(mark[asked], return_index=True, return_inverse=True)
-    share = np.bincount(same, frequency[asked], minlength=len(first)).astype(np.float64)
-    kept = asked[first]
-    begin = np.concatenate([[0], np.cumsum(held)])
-    every = Workload(
-        begin, number.astype(np.int32), frequency, vocabulary, int((held == 0).sum())
-    ).take(kept)
-    total = float(share.sum())
-    share = share / total if total > 0 else share
-    return Workload(every.start, every.term, share, every.vocabulary, every.empty)
-
-
-def _marks(query: IntArray, word: KeyArray, size: int) -> KeyArray:
-    """A number for each set of terms, whatever their order."""
-    mixed = (word ^ (word >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    mark = np.zeros(size, np.uint64)
-    np.add.at(mark, query, mixed ^ (mixed >> np.uint64(32)))
-    return mark
+    return replace(workload, clicked=queries.rank[np.isfinite(queries.rank)])
 
 
 def read_queries(
@@ -137,18 +58,18 @@ def read_queries(
 ) -> Queries:
     """Queries from TSV, CSV or JSON lines: `query` and `frequency`, or a log of `query` and `time`.
 
-    Of a log each line counts once; with a `window` (seconds) only those in it before `now`, with a
-    `half_life` those that much older count half. Nobody who searched is read or kept.
+    Each line of a log counts once. A `window` (seconds) keeps only the lines in it before `now`; a
+    `half_life` (seconds) lets a line count half when it is that old. Who searched is never read.
     """
     path = Path(path)
     text: list[str] = []
-    numbers: list[tuple[float, float, float]] = []
+    numbers: list[list[float]] = []
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             for line, row in _rows(file, path):
-                said, *rest = _checked(row, path, line)
-                text.append(said)
-                numbers.append((rest[0], rest[1], rest[2]))
+                query, *values = _checked(row, path, line)
+                text.append(query)
+                numbers.append(values)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadInput(f"The queries {path} must be a text file in UTF-8. Got {error}.") from error
     columns = np.array(numbers, dtype=np.float64).reshape(-1, 3)
@@ -159,7 +80,7 @@ def read_queries(
 def _recent(
     at: FloatArray, now: Time | None, window: float | None, half_life: float | None
 ) -> FloatArray:
-    """How much each line counts by its age; lines without a time count whole."""
+    """The weight of each line by its age; 1 for lines without a time."""
     weight = np.ones(len(at))
     if window is None and half_life is None:
         return weight
@@ -176,7 +97,7 @@ def _recent(
 
 
 def _rows(file: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each line as a dictionary of the columns that are read."""
+    """The number of each line, and its columns that are read."""
     lines = iter(file)
     if path.suffix in (".jsonl", ".ndjson", ".json"):
         yield from ((n, _object(line, path, n)) for n, line in enumerate(lines, 1) if line.strip())
@@ -191,11 +112,11 @@ def _rows(file: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, Any]
     if first is None:
         return
     named = [cell.strip().lower() for cell in first]
-    begins, names = 2, named
-    if NEEDED not in named:
-        names, begins = [NEEDED, "frequency"], 1
+    first_line, names = 2, named
+    if REQUIRED_COLUMN not in named:  # no header
+        first_line, names = 1, [REQUIRED_COLUMN, "frequency"]
         cells = chain([first], cells)
-    for n, row in enumerate(cells, begins):
+    for n, row in enumerate(cells, first_line):
         if not any(row):
             continue
         if len(row) != len(names):
@@ -208,28 +129,28 @@ def _rows(file: Iterable[str], path: Path) -> Iterator[tuple[int, dict[str, Any]
 
 def _object(line: str, path: Path, n: int) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        row = json.loads(line)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not isinstance(found.get(NEEDED), str):
+        row = None
+    if not isinstance(row, dict) or not isinstance(row.get(REQUIRED_COLUMN), str):
         raise BadInput(
             f"{path}, line {n}: must be a JSON object with a text 'query'. Got {_short(line)}."
         )
-    return {name: found[name] for name in COLUMNS if name in found}
+    return {name: row[name] for name in COLUMNS if name in row}
 
 
 def _checked(row: dict[str, Any], path: Path, n: int) -> tuple[str, float, float, float]:
     """Query, frequency, time and clicked rank of a line."""
-    text = row[NEEDED]
-    if len(text) > LONGEST:
+    text = row[REQUIRED_COLUMN]
+    if len(text) > MAX_QUERY_CHARACTERS:
         raise BadInput(
-            f"{path}, line {n}: a query must have at most {LONGEST:,} characters. "
+            f"{path}, line {n}: a query must have at most {MAX_QUERY_CHARACTERS:,} characters. "
             f"Got {len(text):,}; drop the line."
         )
     return (
         text,
         _number(row.get("frequency", 1), path, n, "frequency", 0.0),
-        _when(row.get("time"), path, n),
+        _time(row.get("time"), path, n),
         _number(row["rank"], path, n, "rank", 1.0) if row.get("rank") else np.nan,
     )
 
@@ -246,7 +167,7 @@ def _number(value: object, path: Path, n: int, name: str, least: float) -> float
     return number
 
 
-def _when(value: object, path: Path, n: int) -> float:
+def _time(value: object, path: Path, n: int) -> float:
     if value in (None, ""):
         return np.nan
     try:

@@ -1,7 +1,4 @@
-"""Which terms does a text hold, and how often? In one pass over the bytes of many texts.
-
-A term is a word, known by its hash.
-"""
+"""Which terms does each text hold, and how often? One pass over the bytes; a term is a hash."""
 
 from __future__ import annotations
 
@@ -22,65 +19,67 @@ if TYPE_CHECKING:
 
     from recrawl.model import IntArray, KeyArray
 
-NUMBER = np.uint64(2**24 - 1)  #: bits of a table's entry that say which term it is; the rest, who
+#: Low bits of a table entry: 1 + the number of the term. The high bits are those of its hash.
+NUMBER = np.uint64(2**24 - 1)
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How often each text holds which terms of a vocabulary: text i owns start[i] to start[i + 1].
+class TermCounts:
+    """Counts of vocabulary terms by text: text i owns the entries start[i] to start[i + 1].
 
-    Terms are numbers in the vocabulary, each once a text.
+    `term` holds numbers in the vocabulary, each at most once in a text.
     """
 
     start: NDArray[np.int64]
     term: NDArray[np.int32]
     count: NDArray[np.int32]
-    length: NDArray[np.int64]  #: words of each text, whatever they are
+    length: NDArray[np.int64]  #: words of each text, in the vocabulary or not
 
     def texts(self) -> IntArray:
-        """The text that holds each term."""
+        """The row of the text that each entry belongs to."""
         return np.repeat(np.arange(len(self.length)), np.diff(self.start))
 
-    def places(self, rows: IntArray) -> IntArray:
-        """Where the terms of some texts are, text by text."""
+    def entries(self, rows: IntArray) -> IntArray:
+        """Positions of the entries of some texts, text by text."""
         counts = np.diff(self.start)[rows]
         first = np.repeat(self.start[rows] - np.cumsum(counts) + counts, counts)
         return first + np.arange(len(first))
 
-    def take(self, rows: IntArray) -> Counts:
-        """The same of some texts, in the order given."""
-        at = self.places(rows)
+    def take(self, rows: IntArray) -> TermCounts:
+        """The counts of some texts, in the order given."""
+        at = self.entries(rows)
         start = np.concatenate([[0], np.cumsum(np.diff(self.start)[rows])])
-        return Counts(start, self.term[at], self.count[at], self.length[rows])
+        return TermCounts(start, self.term[at], self.count[at], self.length[rows])
 
 
-def hashes(texts: pa.Array | Sequence[str]) -> tuple[NDArray[np.int64], KeyArray]:
-    """Where the words of each text begin, and the hash of every word."""
+def word_hashes(texts: pa.Array | Sequence[str]) -> tuple[NDArray[np.int64], KeyArray]:
+    """The hash of every word, and where the words of each text begin."""
     data, offsets = bytes_of(texts)
     start = np.zeros(len(offsets), np.int64)
     _hash(data, offsets, letters(), start, np.empty(0, np.uint64))
-    found = np.empty(int(start[-1]), np.uint64)
-    _hash(data, offsets, letters(), start, found)
-    return start, found
+    hashes = np.empty(int(start[-1]), np.uint64)
+    _hash(data, offsets, letters(), start, hashes)
+    return start, hashes
 
 
-def counted(texts: pa.Array | Sequence[str], vocabulary: KeyArray) -> Counts:
-    """The terms of a vocabulary, sorted hashes, in each text."""
+def count_terms(texts: pa.Array | Sequence[str], vocabulary: KeyArray) -> TermCounts:
+    """Count the terms of a vocabulary, given as sorted hashes, in each text."""
     data, offsets = bytes_of(texts)
     start, length = np.zeros(len(offsets), np.int64), np.zeros(len(offsets) - 1, np.int64)
-    most = int(np.minimum((np.diff(offsets) + 1) // 2, len(vocabulary)).sum())  # letter and space
-    term, count = np.empty((2, most), np.int32)  # most of it is never touched
+    # A word takes at least a letter and a space. Most of this memory is never touched.
+    most = int(np.minimum((np.diff(offsets) + 1) // 2, len(vocabulary)).sum())
+    term, count = np.empty((2, most), np.int32)
     seen = np.zeros(len(vocabulary) + 1, np.int32)
     _count(data, offsets, letters(), _table(vocabulary), seen, start, length, term, count)
-    return Counts(start, term[: start[-1]].copy(), count[: start[-1]].copy(), length)
+    return TermCounts(start, term[: start[-1]].copy(), count[: start[-1]].copy(), length)
 
 
 def _table(vocabulary: KeyArray) -> KeyArray:
-    """An open hash table of terms, at most a quarter full."""
+    """Hash table of the terms with open addressing, at most a quarter full."""
     if len(vocabulary) >= NUMBER:
         raise BadInput(
             f"A workload must have fewer than {NUMBER:,} terms. Got {len(vocabulary):,}; "
-            "leave out queries that are asked seldom."
+            "leave out rare queries."
         )
     table = np.zeros(1 << max((4 * len(vocabulary)).bit_length(), 4), np.uint64)
     _enter(vocabulary, table)
@@ -98,24 +97,24 @@ def _enter(vocabulary, table):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _hash(data, offsets, table, start, found):  # type: ignore[no-untyped-def]
-    """Count the words of each text into `start`; write their hashes where there is room."""
+def _hash(data, offsets, letters, start, hashes):  # type: ignore[no-untyped-def]
+    """Count the words of each text into `start`; write their hashes if `hashes` has room."""
     n = 0
     for text in range(len(offsets) - 1):
         at, end = offsets[text], offsets[text + 1]
         while True:
-            word, at = next_word(data, at, end, table)
+            word, at = next_word(data, at, end, letters)
             if not word:
                 break
-            if len(found):
-                found[n] = word
+            if len(hashes):
+                hashes[n] = word
             n += 1
         start[text + 1] = n
 
 
 @kernel
 def _count(data, offsets, letters, table, seen, start, length, terms, counts):  # type: ignore[no-untyped-def]
-    """`seen` is of zeros, the first for words that are not terms."""
+    """`seen` comes filled with zeros; its first entry is for words that are not terms."""
     last, begin = np.uint64(len(table) - 1), 0
     for text in range(len(offsets) - 1):
         at, end, words, stop = offsets[text], offsets[text + 1], 0, begin
@@ -125,11 +124,11 @@ def _count(data, offsets, letters, table, seen, start, length, terms, counts):  
                 break
             words += 1
             slot = word & last
-            found = table[slot]
-            while found and (found ^ word) > NUMBER:
+            cell = table[slot]
+            while cell and (cell ^ word) > NUMBER:
                 slot = (slot + np.uint64(1)) & last
-                found = table[slot]
-            term = np.int64(found & NUMBER)
+                cell = table[slot]
+            term = np.int64(cell & NUMBER)
             if not seen[term] and term:
                 terms[stop] = term - 1
                 stop += 1

@@ -11,8 +11,8 @@ from support import write_trace
 
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY
+from recrawl.papers.pandey.data import above_knee, prepare_study, title_workload
 from recrawl.papers.pandey.experiment import POLICIES, needed, pandey
-from recrawl.papers.pandey.past import past_of, titles
 from recrawl.papers.pandey.tables import tables
 
 BUDGETS = (0.1, 0.5, 1.0)
@@ -38,9 +38,9 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(folder, tmp_path_factory):
     trace = open_trace(folder)
-    past = past_of(trace, titles(trace), every=DAY)
+    study = prepare_study(trace, title_workload(trace), every=DAY)
     kept = tmp_path_factory.mktemp("runs")
-    return trace, past, kept, pandey(past, trace.urls, kept, budgets=BUDGETS)
+    return trace, study, kept, pandey(study, trace.urls, kept, budgets=BUDGETS)
 
 
 def test_all_refreshed_is_all_right_and_more_is_never_much_worse(found):
@@ -54,20 +54,25 @@ def test_all_refreshed_is_all_right_and_more_is_never_much_worse(found):
     assert needed(runs, "in-sample", "raw", 1.1) != needed(runs, "in-sample", "raw", 1.1)
 
 
+def test_queries_are_cut_at_the_knee_of_relevance():
+    relevance = np.array([100.0, 90, 80, 70, 60, 0.001, 0.0005, 0.0])
+    assert above_knee(relevance).tolist() == [True] * 5 + [False] * 3
+
+
 def test_what_is_done_is_not_done_again(found):
-    trace, past, kept, runs = found
+    trace, study, kept, runs = found
     files = {file: file.stat().st_mtime_ns for file in kept.glob("*.json")}
     assert len(files) == 2 * len(BUDGETS) * len(POLICIES)
     gone = next(iter(files))
     gone.unlink()
-    assert pandey(past, trace.urls, kept, budgets=BUDGETS) == runs
+    assert pandey(study, trace.urls, kept, budgets=BUDGETS) == runs
     for file, at in files.items():
         assert (file.stat().st_mtime_ns == at) == (file != gone)
 
 
 def test_the_tables(found):
-    _, past, _, runs = found
-    text = tables("web", past, runs)
+    _, study, _, runs = found
+    text = tables("web", study, runs)
     for said in ("in-sample: way", "split: way", "best τ", "refreshes a cycle for", "40 pages"):
         assert said in text
 

@@ -21,7 +21,7 @@ def pandey(
     budget: Annotated[
         list[str], typer.Option(help="Share of the pages a cycle; may be given several times.")
     ] = [],  # noqa: B006
-    most: Annotated[int | None, typer.Option(min=1, help="Only the queries asked most.")] = None,
+    most: Annotated[int | None, typer.Option(min=1, help="Only the queries workload most.")] = None,
     folder: Annotated[
         Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
     ] = Path("pandey"),
@@ -37,27 +37,29 @@ def pandey(
     """User-centric crawling (Pandey & Olston 2005): refreshes needed for good search."""
     from recrawl.lab.traces import open_trace
     from recrawl.papers.pandey import experiment
+    from recrawl.papers.pandey.data import prepare_study, title_workload
     from recrawl.papers.pandey.figures import figures
-    from recrawl.papers.pandey.past import past_of, titles
     from recrawl.papers.pandey.tables import tables
     from recrawl.search.queries import read_workload
 
     opened = open_trace(trace)
-    asked = titles(opened) if queries == "titles" else read_workload(queries)
-    past = past_of(opened, asked, every=units.duration(every), by=scoring, most=most, knee=knee)
-    with bar("refreshing") as told:
+    workload = title_workload(opened) if queries == "titles" else read_workload(queries)
+    study = prepare_study(
+        opened, workload, every=units.duration(every), by=scoring, most=most, knee=knee
+    )
+    with bar("refreshing") as progress:
         runs = experiment.pandey(
-            past,
+            study,
             opened.urls,
             folder,
             modes=("split",) if split else experiment.MODES,
             budgets=tuple(map(units.share, budget)) or experiment.BUDGETS,
-            progress=told,
+            progress=progress,
         )
     name = f"{opened.name}, {Path(queries).stem}"
-    text = tables(name, past, runs)
+    text = tables(name, study, runs)
     say(text)
-    for file in figures(f"{opened.name}-{Path(queries).stem}", past, runs, folder):
+    for file in figures(f"{opened.name}-{Path(queries).stem}", study, runs, folder):
         say(f"Drawn: {file}")
     if report:
         report.write_text(text, encoding="utf-8")

@@ -17,7 +17,7 @@ import numpy as np
 
 from recrawl.allocate.whole import spread, whole_visits
 from recrawl.model import DAY
-from recrawl.policies.user_centric import index, shrunk_rate, worth
+from recrawl.policies.user_centric import gain_per_change, refresh_worth, shrunk_rate
 from recrawl.random import drawn
 from recrawl.rates.cho import cho
 from recrawl.search.quality import visibility
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.model import FloatArray, IntArray
-    from recrawl.papers.pandey.past import Past
+    from recrawl.papers.pandey.data import SearchStudy
 
     Priority = Callable[[FloatArray], FloatArray]  #: of pages, by days since their refresh
 
@@ -70,40 +70,40 @@ class Ran:
 class Trial:
     """The cycles that are judged, and what policies may know: the changes of those fitted on."""
 
-    past: Past
+    study: SearchStudy
     fitted: range  #: cycles whose changes are known
     judged: range  #: cycles that begin fresh and end stale; the first is that of the fresh copies
     key: IntArray  #: the order of ties
 
     @staticmethod
-    def of(past: Past, mode: str, urls: Sequence[str]) -> Trial:
-        last = len(past.live) - 1
+    def of(study: SearchStudy, mode: str, urls: Sequence[str]) -> Trial:
+        last = len(study.live) - 1
         half = last // 2
         fitted, begin = (
             (range(1, last + 1), 0) if mode == "in-sample" else (range(1, half + 1), half)
         )
         key = np.argsort(np.argsort(drawn(keys(urls), 0)))
-        return Trial(past, fitted, range(begin, last + 1), key)
+        return Trial(study, fitted, range(begin, last + 1), key)
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        return (self.past.cycle >= self.fitted[0]) & (self.past.cycle <= self.fitted[-1])
+        return (self.study.cycle >= self.fitted[0]) & (self.study.cycle <= self.fitted[-1])
 
     def over_page(self, column: FloatArray | None = None) -> FloatArray:
         """The sum of a column of the known changes over each page; their number if none."""
         known = self.known
         column = None if column is None else column[known]
-        return np.bincount(self.past.page[known], column, self.past.pages).astype(np.float64)
+        return np.bincount(self.study.page[known], column, self.study.pages).astype(np.float64)
 
     @cached_property
-    def visible(self) -> FloatArray:
+    def visibility(self) -> FloatArray:
         """What pages contribute to answers when the judged cycles begin."""
-        return visibility(self.past.found, self.past.live[self.judged[0]], self.past.looked)
+        return visibility(self.study.matches, self.study.live[self.judged[0]], self.study.p_view)
 
     @cached_property
-    def looks(self) -> FloatArray:
-        live = self.past.live[self.judged[0]]
-        return visibility(self.past.found, live, self.past.looked, scored=False)
+    def views(self) -> FloatArray:
+        live = self.study.live[self.judged[0]]
+        return visibility(self.study.matches, live, self.study.p_view, scored=False)
 
     @cached_property
     def never(self) -> float:
@@ -113,20 +113,20 @@ class Trial:
 
     def judge(self, refreshed: Callable[[int], IntArray]) -> float:
         """The mean quality, given which pages are refreshed in each judged cycle from 1 on."""
-        copies = self.past.live[self.judged[0]].copy()
+        copies = self.study.live[self.judged[0]].copy()
         found = []
         for number, cycle in enumerate(self.judged[1:], 1):
             pages = refreshed(number)
-            copies[pages] = self.past.live[cycle, pages]
-            found.append(self.past.quality(copies, cycle))
+            copies[pages] = self.study.live[cycle, pages]
+            found.append(self.study.quality(copies, cycle))
         return float(np.mean(found))
 
     def by_priority(self, priority: Priority, refreshes: int) -> float:
         """Every cycle the pages of highest priority."""
-        last = np.zeros(self.past.pages)
+        last = np.zeros(self.study.pages)
 
         def refreshed(number: int) -> IntArray:
-            score = priority((number - last) * self.past.every / DAY)
+            score = priority((number - last) * self.study.every / DAY)
             chosen = np.lexsort((self.key, -score))[:refreshes]
             last[chosen] = number
             return chosen
@@ -143,13 +143,13 @@ class Trial:
 
 def priorities(trial: Trial) -> dict[str, Priority]:
     """The policies that rank pages by what is known of them."""
-    gain, changes = trial.over_page(trial.past.gain), trial.over_page()
-    days = len(trial.fitted) * trial.past.every / DAY
-    each = worth(gain, changes, trial.visible)
+    gain, changes = trial.over_page(trial.study.gain), trial.over_page()
+    days = len(trial.fitted) * trial.study.every / DAY
+    worth = gain_per_change(gain, changes, trial.visibility)
     rate = shrunk_rate(changes, np.full(len(gain), days))
-    raw, approximated = gain / days, trial.over_page(trial.past.approximated) / days
+    raw, approximated = gain / days, trial.over_page(trial.study.estimated_gain) / days
     return {
-        "user-centric": lambda since: index(each, rate, since),
+        "user-centric": lambda since: refresh_worth(worth, rate, since),
         "raw": lambda since: raw * since,
         "raw approximated": lambda since: approximated * since,
         "oldest": lambda since: since,
@@ -158,20 +158,20 @@ def priorities(trial: Trial) -> dict[str, Priority]:
 
 def rival(trial: Trial, policy: str, tau: float, refreshes: int) -> float:
     """Quality of staleness- or embarrassment-based refreshing with a threshold on shingles."""
-    cycles = np.full(trial.past.pages, len(trial.fitted))
+    cycles = np.full(trial.study.pages, len(trial.fitted))
     if policy == "staleness":
-        changes = trial.over_page(np.where(trial.past.distance > tau, 1.0, 0.0))
+        changes = trial.over_page(np.where(trial.study.distance > tau, 1.0, 0.0))
         return trial.by_allocation(cho(cycles, changes), np.ones(len(changes)), refreshes)
     changes, large = (
         trial.over_page(),
-        trial.over_page(np.where(trial.past.distance >= tau, 1.0, 0.0)),
+        trial.over_page(np.where(trial.study.distance >= tau, 1.0, 0.0)),
     )
     part = np.divide(large, changes, out=np.zeros(len(changes)), where=changes > 0)
-    return trial.by_allocation(cho(cycles, changes), part * trial.looks, refreshes)
+    return trial.by_allocation(cho(cycles, changes), part * trial.views, refreshes)
 
 
 def pandey(
-    past: Past,
+    study: SearchStudy,
     urls: Sequence[str],
     folder: Path,
     *,
@@ -181,11 +181,11 @@ def pandey(
 ) -> list[Ran]:
     """Run the experiment, or what is left of it; `folder` keeps what is done."""
     folder.mkdir(parents=True, exist_ok=True)
-    trials = {mode: Trial.of(past, mode, urls) for mode in modes}
+    trials = {mode: Trial.of(study, mode, urls) for mode in modes}
     tasks = [(mode, share, policy) for mode in modes for share in budgets for policy in POLICIES]
     done: list[Ran] = []
     for mode, share, policy in tasks:
-        file = folder / f"{past.mark}-{mode}-{share:g}-{policy.replace(' ', '-')}.json"
+        file = folder / f"{study.key}-{mode}-{share:g}-{policy.replace(' ', '-')}.json"
         if not file.exists():
             _keep(_run(trials[mode], mode, share, policy), file)
         done.append(Ran(**json.loads(file.read_text())))
@@ -195,7 +195,7 @@ def pandey(
 
 
 def _run(trial: Trial, mode: str, share: float, policy: str) -> Ran:
-    refreshes = max(int(share * trial.past.pages), 1)
+    refreshes = max(int(share * trial.study.pages), 1)
     tau, ranked = None, priorities(trial)
     if policy in ranked:
         found = trial.by_priority(ranked[policy], refreshes)
@@ -228,12 +228,12 @@ def needed(runs: list[Ran], mode: str, policy: str, way: float) -> float:
     return np.nan
 
 
-def halves(past: Past) -> Iterator[tuple[int, float, float]]:
+def halves(study: SearchStudy) -> Iterator[tuple[int, float, float]]:
     """Pages with their gain a cycle in either half, those with any (the paper's Figure 3)."""
-    half = (len(past.live) - 1) // 2
-    early = past.cycle <= half
-    first = np.bincount(past.page[early], past.gain[early], past.pages) / half
-    rest = len(past.live) - 1 - half
-    second = np.bincount(past.page[~early], past.gain[~early], past.pages) / rest
+    half = (len(study.live) - 1) // 2
+    early = study.cycle <= half
+    first = np.bincount(study.page[early], study.gain[early], study.pages) / half
+    rest = len(study.live) - 1 - half
+    second = np.bincount(study.page[~early], study.gain[~early], study.pages) / rest
     for page in np.flatnonzero((first != 0) | (second != 0)):
         yield int(page), float(first[page]), float(second[page])

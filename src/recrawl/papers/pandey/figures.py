@@ -17,16 +17,16 @@ with extra("lab", "A figure"):
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from recrawl.papers.pandey.data import SearchStudy
     from recrawl.papers.pandey.experiment import Ran
-    from recrawl.papers.pandey.past import Past
 
 DOTS = 500  #: at most; more say the same
 FLOOR = 1e-9  #: of the largest gain: where pages without any are drawn
 
 
-def figures(name: str, past: Past, runs: list[Ran], folder: Path) -> list[Path]:
+def figures(name: str, study: SearchStudy, runs: list[Ran], folder: Path) -> list[Path]:
     """Write Figure 3, and Figure 4 for each way of fitting; their files."""
-    drawn = {"figure-3": forecast(name, past)}
+    drawn = {"figure-3": forecast(name, study)}
     for mode in dict.fromkeys(ran.mode for ran in runs):
         drawn[f"figure-4-{mode}"] = resources(name, [r for r in runs if r.mode == mode])
     files = []
@@ -37,9 +37,9 @@ def figures(name: str, past: Past, runs: list[Ran], folder: Path) -> list[Path]:
     return files
 
 
-def forecast(name: str, past: Past) -> str:
+def forecast(name: str, study: SearchStudy) -> str:
     """Gain a cycle in either half, a dot a page; those with none in a half lie on the edge."""
-    each = np.array([pair[1:] for pair in halves(past)]).reshape(-1, 2)
+    each = np.array([pair[1:] for pair in halves(study)]).reshape(-1, 2)
     first, second = each[:: -(-len(each) // DOTS) or 1].T
     least = FLOOR * max(float(np.max(np.abs([first, second]), initial=0.0)), 1e-300)
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):

@@ -1,6 +1,6 @@
 """Writes docs/papers/pandey.md: user-centric crawling on real traces and queries.
 
-Run `python -m recrawl.papers.pandey.page` in a checkout. Finished parts are kept in the folder
+Run `python -m recrawl.papers.pandey.page` in a checkout. Finished runs are kept in the folder
 `pandey`, so a second run continues the first.
 """
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY
+from recrawl.papers.pandey.data import prepare_study, title_workload
 from recrawl.papers.pandey.experiment import needed, pandey
 from recrawl.papers.pandey.figures import figures
-from recrawl.papers.pandey.past import past_of, titles
 from recrawl.papers.pandey.tables import tables
 from recrawl.search.queries import read_workload
 
@@ -94,14 +94,14 @@ def main() -> None:
     for name in TRACES:
         trace = open_trace(SHARED / "traces" / name)
         for kind in KINDS:
-            asked = titles(trace) if kind == "titles" else read_workload(QUERIES)
-            past = past_of(trace, asked, every=7 * DAY, most=MOST)
-            runs = pandey(past, trace.urls, KEPT)
+            asked = title_workload(trace) if kind == "titles" else read_workload(QUERIES)
+            study = prepare_study(trace, asked, every=7 * DAY, most=MOST)
+            runs = pandey(study, trace.urls, KEPT)
             title = f"{name}, {kind} queries"
             found[title] = runs
-            parts.append(tables(title, past, runs))
+            parts.append(tables(title, study, runs))
             if name in DRAWN:
-                drawn = figures(f"pandey-{name}-{kind}", past, runs, HERE)
+                drawn = figures(f"pandey-{name}-{kind}", study, runs, HERE)
                 parts += [f"![{file.stem}]({file.name})\n" for file in drawn]
     text = HEAD + findings(found) + "## Results\n\n" + "\n".join(parts)
     (HERE / "pandey.md").write_text(text)

@@ -10,8 +10,8 @@ from scipy.stats import spearmanr
 from recrawl.papers.pandey.experiment import MODES, POLICIES, halves, needed
 
 if TYPE_CHECKING:
+    from recrawl.papers.pandey.data import SearchStudy
     from recrawl.papers.pandey.experiment import Ran
-    from recrawl.papers.pandey.past import Past
 
 LEVELS: Final = (0.5, 0.8, 0.95, 0.97, 0.99)
 RIVAL = "staleness"
@@ -25,21 +25,21 @@ NAMES: Final = {
 }
 
 
-def tables(name: str, past: Past, runs: list[Ran]) -> str:
+def tables(name: str, study: SearchStudy, runs: list[Ran]) -> str:
     """Markdown: what was judged, the way by budget, and the budget by way."""
     modes = [mode for mode in MODES if any(ran.mode == mode for ran in runs)]
-    lines = [f"### {name}", "", _head(past, runs, modes), ""]
+    lines = [f"### {name}", "", _head(study, runs, modes), ""]
     for mode in modes:
         lines += [*_ways(runs, mode), ""]
-    return "\n".join([*lines, *_needed(runs, modes), "", _forecast(past), ""])
+    return "\n".join([*lines, *_needed(runs, modes), "", _forecast(study), ""])
 
 
-def _head(past: Past, runs: list[Ran], modes: list[str]) -> str:
+def _head(study: SearchStudy, runs: list[Ran], modes: list[str]) -> str:
     never = {mode: next(ran.never for ran in runs if ran.mode == mode) for mode in modes}
     told = ", ".join(f"{quality:.4f} {mode}" for mode, quality in never.items())
     return (
-        f"{past.pages:,} pages, {len(past.live) - 1} cycles, {len(past.page):,} changes of pages; "
-        f"{past.queries:,} queries, {past.volume:.1%} of the workload. "
+        f"{study.pages:,} pages, {len(study.live) - 1} cycles, {len(study.page):,} changes of "
+        f"pages; {study.queries:,} queries, {study.volume:.1%} of the workload. "
         f"Quality if nothing is refreshed: {told}."
     )
 
@@ -85,11 +85,11 @@ def _needs(own: float, other: float, *, rival: bool) -> str:
     return f"{own:,.0f}" + ("" if rival or np.isnan(other) else f" ({other / own:.1f})")
 
 
-def _forecast(past: Past) -> str:
+def _forecast(study: SearchStudy) -> str:
     """What one half of the cycles says of the other."""
-    first, second = np.array([pair[1:] for pair in halves(past)]).reshape(-1, 2).T
+    first, second = np.array([pair[1:] for pair in halves(study)]).reshape(-1, 2).T
     new = second[first <= 0].sum() / second.sum() if second.sum() > 0 else np.nan
-    agree = spearmanr(past.gain, past.approximated).statistic
+    agree = spearmanr(study.gain, study.estimated_gain).statistic
     return (
         f"Of the gain of the second half {new:.0%} falls on pages with none in the first; "
         f"rank correlation of a page's gain in both {spearmanr(first, second).statistic:.2f}. "

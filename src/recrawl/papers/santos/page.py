@@ -1,6 +1,6 @@
 """Writes docs/papers/santos.md: the thesis's experiment, and evolution on real traces.
 
-Run `python -m recrawl.papers.santos.page` in a checkout. Finished parts are kept in the folder
+Run `python -m recrawl.papers.santos.page` in a checkout. Finished runs are kept in the folder
 `santos`, so a second run continues the first.
 """
 
