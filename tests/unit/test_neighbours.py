@@ -13,9 +13,9 @@ from recrawl.neighbours.graph import in_links, pagerank, trustrank
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
 from recrawl.neighbours.url_siblings import url_siblings
-from recrawl.neighbours.vectors import Vectors
-from recrawl.page.fingerprints import words
+from recrawl.neighbours.vectors import TextSpace
 from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
+from recrawl.page.fingerprints import words
 
 TOPICS = [
     "tea cup kettle leaf brew",
@@ -65,7 +65,7 @@ def test_sliced_and_long_input_is_read_in_batches():
 
 def test_vectors_are_unit_near_within_a_topic_and_zero_without_text():
     topic, said = topical(60)
-    vectors = Vectors(dims=8).fit(said)
+    vectors = TextSpace(dims=8).fit(said)
     rows = vectors.embed(said)
     assert rows.shape == (60, 8)
     assert rows.dtype == np.float32
@@ -79,14 +79,14 @@ def test_vectors_are_unit_near_within_a_topic_and_zero_without_text():
 
 def test_a_new_text_needs_no_new_fit_and_the_seed_decides():
     _, said = topical(60)
-    one, two = Vectors(dims=4).fit(said), Vectors(dims=4).fit(said)
+    one, two = TextSpace(dims=4).fit(said), TextSpace(dims=4).fit(said)
     assert np.array_equal(one.embed(said), two.embed(said))
     assert np.allclose(one.embed(said.slice(7, 1)), one.embed(said)[7:8], atol=1e-6)
 
 
 @pytest.mark.parametrize("said", [[], [None], ["a b"], [None, "", "a b c", "a b d"]])
 def test_fewer_texts_than_dims(said):
-    rows = Vectors(dims=16).fit(texts(*said)).embed(texts(*said))
+    rows = TextSpace(dims=16).fit(texts(*said)).embed(texts(*said))
     assert rows.shape == (len(said), 16)
     assert np.isfinite(rows).all()
     assert nearest(rows, 5).row.shape == (len(said), 5)
@@ -154,7 +154,7 @@ def test_bad_input_says_what_is_wrong():
     with pytest.raises(BadInput, match="weights must be 'cosine' or 'inverse'"):
         nearest(np.eye(3, dtype=np.float32), 1, weights="cos")
     with pytest.raises(BadInput, match="dims must be at least 1"):
-        Vectors(dims=0).fit(texts("a"))
+        TextSpace(dims=0).fit(texts("a"))
     with pytest.raises(BadInput, match="trusted must name at least one page"):
         trustrank(np.array([0]), np.array([1]), 2, np.array([], int))
 

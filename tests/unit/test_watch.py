@@ -167,13 +167,13 @@ def test_pages_are_watched_from_their_first_visit_on(store):
 
 
 def test_words_are_not_learned_anew_every_day_where_some_pages_say_nothing(store, monkeypatch):
-    for module in ("auto.features", "neighbours.vectors"):
-        monkeypatch.setattr(f"recrawl.{module}.SAMPLE", 20)
+    monkeypatch.setattr("recrawl.neighbours.vectors.MAX_SAMPLE", 20)
     rows = [(f"https://a.example/{i}", 1, f"apple w{i % 7} pear") for i in range(100)]
     visit(store, 0, [(u, d, text if i % 20 else None) for i, (u, d, text) in enumerate(rows)])
     watch = FeatureState()
     for day in (1, 2):
         watch.learn(store.pages(), BEGIN + (day + 0.5) * DAY)
+    assert not watch.texts.is_outgrown(int(watch.spoken.sum()))
     assert not len(watch._unread(store.pages()))
 
 

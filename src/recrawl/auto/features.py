@@ -18,12 +18,11 @@ from recrawl.history.intervals import EVENTS, visits_since
 from recrawl.model import DAY
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_groups import LEVELS, group_names, number_groups
-from recrawl.neighbours.vectors import SAMPLE, Vectors
+from recrawl.neighbours.vectors import TextSpace, TextVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from recrawl.history.intervals import Visits
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 NEAR = 10  #: neighbours of a page
 DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
-GROWN = 2  #: times as many pages as the words were learned from: learn them anew
 AT_ONCE = 20_000  #: texts in memory
 LATELY = 3  #: days for which our copy is taken for what it was then
 SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
@@ -75,9 +73,8 @@ class FeatureState:
         self.looked = np.full(size, -np.inf)  #: the visit that was the last when it was read
         self.name = np.zeros((len(LEVELS), size), np.uint64)
         self.about = np.zeros((len(copy.NAMES), size), np.float32)
-        self.vectors: Vectors | None = None
-        self.fitted = 0  #: texts that the words were learned from
-        self.vector = np.zeros((size, DIMS), np.float32)
+        space = TextSpace(dims=DIMS, characters=CHARACTERS)
+        self.texts = TextVectors(n_pages=size, space=space, same=SAME)
         self.like = Neighbourhood.none(size, NEAR)
         self.day = GroupDays(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
         self.rate = self.mean = self.since = np.zeros(size)
@@ -134,12 +131,15 @@ class FeatureState:
         self._begin(pages.key.copy(), _since(pages))
         for name in ("own", "like"):
             getattr(self, name).put(old[name], place)
-        for name in ("copied", "read", "recent", "spoken", "looked", "vector"):
+        for name in ("copied", "read", "recent", "spoken", "looked"):
             getattr(self, name)[place] = old[name]
         for name in ("name", "about"):
             getattr(self, name)[:, place] = old[name]
-        self.vectors, self.fitted = old["vectors"], old["fitted"]
-        new = np.setdiff1d(np.arange(len(pages)), place)
+        old_row = np.full(len(pages), -1)
+        old_row[place] = np.arange(len(place))
+        self.texts = old["texts"]
+        self.texts.reindex(old_row)
+        new = np.flatnonzero(old_row < 0)
         self.name[:, new] = group_names(pages.take(new).urls())
         self.day = old["day"].regrouped(*number_groups(self.name), place)
         self.day.sum_up(self.own.events, self.own.days)
@@ -176,7 +176,9 @@ class FeatureState:
         every = np.arange(len(self.key))
         self.since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit) / DAY
         if whole:
-            self._read(pages, self._unread(pages))
+            outgrown = self.texts.is_outgrown(int(self.spoken.sum()))
+            visited = np.flatnonzero(~np.isnan(pages.last_visit))
+            self._read(pages, visited if outgrown else self._unread(pages), relearn=outgrown)
             self.rate, self.mean = self._rates(every)
             touched = every
         at = np.full(len(every), now)
@@ -201,19 +203,17 @@ class FeatureState:
         return found
 
     def _unread(self, pages: Pages) -> IntArray:
-        """The copies that are new; all of them when the words are known from too few."""
-        if self.fitted < min(self.spoken.sum() / GROWN, SAMPLE):
-            self.vectors = None
-            return np.flatnonzero(~np.isnan(pages.last_visit))
+        """The copies that changed since they were read."""
         other = self.copied != np.where(np.isnan(pages.last_visit), -1, pages.n_changes)
         unheard = ~self.spoken & (pages.last_visit > self.looked)
         return np.flatnonzero(other | unheard)
 
-    def _read(self, pages: Pages, rows: IntArray) -> None:
+    def _read(self, pages: Pages, rows: IntArray, *, relearn: bool = False) -> None:
         """Look at copies: their texts and links."""
         if not len(rows):
             return
-        self._learn_words(pages, rows)
+        if relearn or not self.texts.n_learned:
+            self.texts.learn(pages, rows)
         moved = []
         for begin in range(0, len(rows), AT_ONCE):
             part = rows[begin : begin + AT_ONCE]
@@ -221,36 +221,16 @@ class FeatureState:
             texts = some.texts(copy.READ)
             self.about[:, part] = copy.columns(texts, some.n_links(), some.urls())
             self.spoken[part] = texts.is_valid().to_numpy(zero_copy_only=False)
-            moved.append(self._embed(part, texts))
+            moved.append(self.texts.update(part, texts))
         self._find_like(np.concatenate(moved))
         self.copied[rows], self.looked[rows] = pages.n_changes[rows], pages.last_visit[rows]
-
-    def _learn_words(self, pages: Pages, rows: IntArray) -> None:
-        """From a sample of these copies, if no words are known."""
-        if self.vectors is not None:
-            return
-        step = max(len(rows) // SAMPLE, 1)
-        texts = pages.take(rows[::step]).texts(CHARACTERS)
-        self.fitted = step * (len(texts) - texts.null_count)  # the texts that these stand for
-        if self.fitted:
-            self.vectors = Vectors(dims=DIMS, characters=CHARACTERS).fit(texts)
-            self.vector[:] = 0.0
-
-    def _embed(self, rows: IntArray, texts: pa.Array) -> IntArray:
-        """The vectors of texts; which of these pages now say something else."""
-        if self.vectors is None:
-            return rows[:0]
-        now = self.vectors.embed(texts)
-        moved = np.flatnonzero(np.einsum("ij,ij->i", now, self.vector[rows]) < SAME)
-        self.vector[rows[moved]] = now[moved]
-        return np.asarray(rows[moved])
 
     def _find_like(self, moved: IntArray) -> None:
         if not len(moved):
             return
-        known = int(self.vector.any(axis=1).sum())
+        known = int(self.texts.vector.any(axis=1).sum())
         exact = known if len(moved) * known <= PAIRS else 0
-        self.like.set(moved, nearest(self.vector, NEAR, rows=moved, exact=exact))
+        self.like.set(moved, nearest(self.texts.vector, NEAR, rows=moved, exact=exact))
         self.like.offer(moved)
 
 

@@ -20,7 +20,7 @@ from recrawl.auto.learner import Learner
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
 from recrawl.auto.trees import Boosted
-from recrawl.neighbours.vectors import Vectors
+from recrawl.neighbours.vectors import TextSpace, TextVectors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 #: What the arrays are shaped by, beside the version of the format; others are learned anew.
-FORMAT = [4, days.KEPT, watch.NEAR, watch.DIMS, boosted.DEPTH, *watch.NAMES]
+FORMAT = [5, days.KEPT, watch.NEAR, watch.DIMS, boosted.DEPTH, *watch.NAMES]
 KEPT = 3  #: files
 _KINDS = {
     k.__name__: k
@@ -39,7 +39,8 @@ _KINDS = {
         PageHistory,
         Neighbourhood,
         GroupDays,
-        Vectors,
+        TextSpace,
+        TextVectors,
         Hazard,
         Boosted,
     )

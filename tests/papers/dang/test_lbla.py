@@ -101,12 +101,12 @@ def test_scores_do_not_depend_on_the_order_of_rows_nor_on_absent_pages():
     assert np.isfinite(policy.score(pages.take(np.arange(5)), 20 * DAY)).all()
 
 
-def test_taught_anew_only_when_it_is_time_and_only_changed_texts_are_read():
+def test_fitted_anew_only_when_it_is_time_and_only_changed_texts_are_read():
     pages = grown()
     policy = taught(pages, now=20.0)
-    first = policy.taught_
+    first = policy.fitted_
     policy.learn(SampleHistory(pages), pages, 26.9 * DAY)
-    assert policy.taught_ is first
+    assert policy.fitted_ is first
     asked = []
 
     class Counting(Copies):
@@ -117,7 +117,7 @@ def test_taught_anew_only_when_it_is_time_and_only_changed_texts_are_read():
     changed = np.where(np.arange(60) == 7, 26.0 * DAY, pages.last_change)
     later = replace(pages, last_change=changed, source=Counting(pages.source.past))
     policy.learn(SampleHistory(later), later, 27 * DAY)
-    assert policy.taught_ is not first
+    assert policy.fitted_ is not first
     assert [ids.tolist() for ids in asked] == [[7]]
 
 

@@ -17,7 +17,7 @@ from recrawl.lab.replay import cycle_times
 from recrawl.model import DAY, owners
 from recrawl.neighbours.graph import pagerank
 from recrawl.neighbours.nearest import nearest
-from recrawl.neighbours.vectors import Vectors
+from recrawl.neighbours.vectors import TextSpace
 from recrawl.page.word_buckets import richness
 from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 
@@ -65,7 +65,7 @@ def study(
     new = [trace.links.new(*pair) for pair in pairwise(said.versions)]
     intervals = [Interval(days, *(np.asarray(n, float) for n in pair)) for pair in new]
     text = said.text.take(pa.array(said.place[-1 - strict]))
-    vectors = Vectors().fit(text).embed(text)
+    vectors = TextSpace().fit(text).embed(text)
     # The authors' program weighs by inverse distance, where their text says by cosine.
     near = nearest(vectors, weights="cosine" if strict else "inverse")
     crawls = _crawls(trace, said, page, seeds)

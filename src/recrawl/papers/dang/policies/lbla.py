@@ -1,8 +1,8 @@
-"""Which pages now, by the new links that their past and that of pages like them foretell?"""
+"""Which pages now, by the new links predicted from their own visits and those of similar pages?"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from recrawl.model import DAY, Neighbours, rows_of
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_siblings import url_siblings
-from recrawl.neighbours.vectors import Vectors
+from recrawl.neighbours.vectors import TextSpace, TextVectors
 from recrawl.papers.dang.rates import LinkRates, link_visits
 
 if TYPE_CHECKING:
@@ -19,103 +19,87 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, KeyArray, Pages, Time
     from recrawl.protocols import History
 
-NEAR = 30  #: related pages of each
-GROWN = 2  #: times as many pages as the words were learned from: learn them anew
-NOBODY = Neighbours(np.empty((0, NEAR), np.int64), np.empty((0, NEAR)))
+N_NEIGHBOURS = 30  #: related pages of each page
 
 
 class Lbla:
     """Look back, look around (Dang et al. 2021): expected new links a day × days since the visit.
 
     The 19 features are new links a day at the page's last eight visits and their mean, the same of
-    the 30 pages whose text is most like its own, and how often those show any. Of a page
-    without text the pages siblings it in its directory, or on its host, speak. Taught anew every
+    the 30 pages with the most similar text, and how often those show any. A page without text uses
+    its URL siblings instead: pages of its directory or its host. The model is fitted again every
     `every` days, from recorded visits alone.
     """
 
     name: ClassVar[str] = "lbla"
-    taught_: Taught | None = None
+    fitted_: Fitted | None = None
 
     def __init__(self, *, every: float = 7.0, seed: int = 0) -> None:
         self.every = every
         self.seed = seed
 
     def learn(self, history: History, pages: Pages, now: Time) -> None:  # noqa: ARG002
-        """Every week or so: who is like whom, and what that is worth."""
-        before = self.taught_
-        if before and now - before.at < self.every * DAY:
+        """Find the neighbours of each page and fit the rates, if `every` days have passed."""
+        if not len(pages) or (self.fitted_ and now - self.fitted_.at < self.every * DAY):
             return
-        if not len(pages):
-            return
+        last = self.fitted_ or self._unfitted()
         pages = pages.take(np.argsort(pages.key))
-        said = (before.said if before else TextVectors(seed=self.seed)).read(pages, now)
-        near = _near(pages, said.vectors)
+        _read(pages, last)
+        near = _neighbours(pages, last.texts.vector)
         rates = LinkRates(self.seed).fit(link_visits(pages), near)
-        self.taught_ = Taught(now, said, near, rates)
+        self.fitted_ = Fitted(now, pages.key, last.texts, near, rates)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        taught = self.taught_ or Taught(now, TextVectors(seed=self.seed), NOBODY, LinkRates())
-        daily = taught.rates.predict(link_visits(pages), taught.neighbours(pages.key))
+        fitted = self.fitted_ or self._unfitted()
+        daily = fitted.rates.predict(link_visits(pages), fitted.neighbours(pages.key))
         return daily * pages.days_since_visit(now)
 
-
-@dataclass(frozen=True)
-class TextVectors:
-    """The vectors of our copies, keys ascending; only those that changed are read again."""
-
-    seed: int
-    key: KeyArray = field(default_factory=lambda: np.empty(0, np.uint64))
-    vectors: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
-    space: Vectors | None = None
-    at: Time = -np.inf
-    fitted: int = 0  #: texts that the words were learned from
-
-    def read(self, pages: Pages, now: Time) -> TextVectors:
-        """The same for these pages, as they are now."""
-        before = rows_of(pages.key, self.key)
-        known = before >= 0
-        newest = np.fmax(pages.first_visit, pages.last_change)
-        stale: BoolArray = np.logical_or(~known, newest >= self.at)
-        grown = (~np.isnan(pages.first_visit)).sum() > GROWN * self.fitted
-        if grown:
-            stale[:] = True
-        texts = pages.take(stale).texts()
-        space = Vectors(seed=self.seed).fit(texts) if grown or not self.space else self.space
-        fitted = len(texts) - texts.null_count if grown else self.fitted
-        vectors = np.zeros((len(pages), space.dims), np.float32)
-        if not grown and known.any():
-            vectors[known] = self.vectors[before[known]]
-        vectors[stale] = space.embed(texts)
-        return TextVectors(self.seed, pages.key, vectors, space, now, fitted)
+    def _unfitted(self) -> Fitted:
+        texts = TextVectors(n_pages=0, space=TextSpace(seed=self.seed))
+        nobody = Neighbours(np.empty((0, N_NEIGHBOURS), np.int64), np.empty((0, N_NEIGHBOURS)))
+        return Fitted(-np.inf, np.empty(0, np.uint64), texts, nobody, LinkRates())
 
 
 @dataclass(frozen=True)
-class Taught:
-    """What is known since the last lesson."""
+class Fitted:
+    """What was learned at a time, about pages in ascending order of their keys."""
 
     at: Time
-    said: TextVectors
+    key: KeyArray
+    texts: TextVectors
     near: Neighbours
     rates: LinkRates
 
     def neighbours(self, key: KeyArray) -> Neighbours:
-        """Those of these pages, as rows among them."""
-        place = rows_of(key, self.said.key)
-        known = place >= 0
-        row_of = np.full(len(self.said.key) + 1, -1)
-        row_of[place[known]] = np.flatnonzero(known)
-        row, weight = np.full((len(key), NEAR), -1), np.zeros((len(key), NEAR))
-        row[known] = row_of[self.near.row[place[known]]]
-        weight[known] = np.where(row[known] >= 0, self.near.weight[place[known]], 0.0)
+        """The neighbours of these pages, as rows among them."""
+        old_row = rows_of(key, self.key)
+        known = np.flatnonzero(old_row >= 0)
+        new_row = np.full(len(self.key) + 1, -1)
+        new_row[old_row[known]] = known
+        row, weight = np.full((len(key), N_NEIGHBOURS), -1), np.zeros((len(key), N_NEIGHBOURS))
+        row[known] = new_row[self.near.row[old_row[known]]]
+        weight[known] = np.where(row[known] >= 0, self.near.weight[old_row[known]], 0.0)
         return Neighbours(row, weight)
 
 
-def _near(pages: Pages, vectors: NDArray[np.float32]) -> Neighbours:
-    """The pages of like text; for those without, the pages siblings them."""
-    by_text = nearest(vectors, NEAR)
+def _read(pages: Pages, last: Fitted) -> None:
+    """Bring the vectors up to date: read the copies that changed since the last fit."""
+    texts, old_row = last.texts, rows_of(pages.key, last.key)
+    texts.reindex(old_row)
+    changed = (old_row < 0) | (np.fmax(pages.first_visit, pages.last_change) >= last.at)
+    if texts.is_outgrown(int((~np.isnan(pages.first_visit)).sum())):
+        changed[:] = True
+        texts.learn(pages, np.arange(len(pages)))
+    rows = np.flatnonzero(changed)
+    texts.update(rows, pages.take(rows).texts())
+
+
+def _neighbours(pages: Pages, vectors: NDArray[np.float32]) -> Neighbours:
+    """The pages of similar text; for pages without text, their URL siblings."""
+    by_text = nearest(vectors, N_NEIGHBOURS)
     alone: BoolArray = by_text.weight.sum(axis=1) == 0.0
     if not alone.any():
         return by_text
-    siblings = url_siblings(pages.urls(), NEAR)
+    siblings = url_siblings(pages.urls(), N_NEIGHBOURS)
     row = np.where(alone[:, None], siblings.row, by_text.row)
     return Neighbours(row, np.where(alone[:, None], siblings.weight, by_text.weight))
