@@ -14,8 +14,8 @@ from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
 from recrawl.neighbours.url_siblings import url_siblings
 from recrawl.neighbours.vectors import TextSpace
-from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
 from recrawl.page.fingerprints import words
+from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
 
 TOPICS = [
     "tea cup kettle leaf brew",

@@ -1,4 +1,4 @@
-"""What is each page about? Unit vectors of its words; pages with similar text have close vectors."""
+"""What is each page about? Unit vectors of its words, close where texts are similar."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class TextSpace:
     characters: int = 20_000
     seed: int = 0
     column_: IntArray = field(default_factory=lambda: np.full(BUCKETS, -1), init=False, repr=False)
-    weight_: NDArray[np.float32] = field(init=False, repr=False)  #: of each word: high for rare ones
+    weight_: NDArray[np.float32] = field(
+        init=False, repr=False
+    )  #: of each word: high for rare ones
     directions_: NDArray[np.float32] = field(init=False, repr=False)  #: terms × dims
 
     def fit(self, texts: pa.Array) -> Self:
@@ -54,7 +56,9 @@ class TextSpace:
         words = words[n_texts[words] >= MIN_TEXTS]
         self.column_ = np.full(BUCKETS, -1)
         self.column_[words] = np.arange(len(words))
-        self.weight_ = (np.log((1.0 + len(texts)) / (1.0 + n_texts[words])) + 1.0).astype(np.float32)
+        self.weight_ = (np.log((1.0 + len(texts)) / (1.0 + n_texts[words])) + 1.0).astype(
+            np.float32
+        )
         self.directions_ = self._directions(self._weighted(texts))
         return self
 
