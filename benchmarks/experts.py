@@ -14,13 +14,13 @@ from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.model import Budget
-from recrawl.papers.radinsky.data import Protocol, prepared
+from recrawl.papers.radinsky.data import Protocol, prepare
 from recrawl.papers.radinsky.experiment import MAIN, Views
-from recrawl.papers.radinsky.pooled import pooled
-from recrawl.papers.radinsky.relatedness.correlation import correlated
-from recrawl.papers.radinsky.relatedness.warping import warped
-from recrawl.papers.radinsky.series.days import snapshots, versions_by_day
-from recrawl.papers.radinsky.series.word_series import dynamics
+from recrawl.papers.radinsky.pooled import pooled_boosting
+from recrawl.papers.radinsky.relatedness.correlation import most_correlated
+from recrawl.papers.radinsky.relatedness.warping import nearest_by_dtw
+from recrawl.papers.radinsky.series.days import snapshots_of, versions_by_day
+from recrawl.papers.radinsky.series.word_series import word_series
 from recrawl.registry import make
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ PAGES, DAYS, K = 5_000, 50, 20
 TRACES = Path(__file__).parent.parent.parent / "shared" / "traces"
 REAL, SAMPLE = ("ota_contrib", "trackawesomelist"), 700  #: pages that are compared with each other
 SEARCHES: dict[str, Callable[..., Neighbours]] = {
-    "cross-correlation": correlated,
-    "DTW (band 5)": warped,
+    "cross-correlation": most_correlated,
+    "DTW (band 5)": nearest_by_dtw,
 }
 
 
 def related(folder: str, search: str) -> float:
     """Seconds to find the neighbours of all pages, words counted."""
     trace = read_trace(folder)
-    told = dynamics(snapshots(trace, versions_by_day(trace, DAYS)))
-    SEARCHES[search](dynamics(_few(trace)), K)  # compiles
+    told = word_series(snapshots_of(trace, versions_by_day(trace, DAYS)))
+    SEARCHES[search](word_series(_few(trace)), K)  # compiles
     begin = perf_counter()
     SEARCHES[search](told, K)
     return perf_counter() - begin
@@ -51,7 +51,7 @@ def related(folder: str, search: str) -> float:
 
 def _few(trace: Trace) -> Snapshots:
     few = trace.take(np.arange(len(trace)) < 50)
-    return snapshots(few, versions_by_day(few, 20))
+    return snapshots_of(few, versions_by_day(few, 20))
 
 
 def recalled(folder: str) -> dict[str, float]:
@@ -59,7 +59,7 @@ def recalled(folder: str) -> dict[str, float]:
     trace = read_trace(folder)
     drawn = np.random.default_rng(0).permutation(np.flatnonzero(trace.alive()))[:SAMPLE]
     trace = trace.take(np.isin(np.arange(len(trace)), drawn))
-    told = dynamics(snapshots(trace, versions_by_day(trace, DAYS)))
+    told = word_series(snapshots_of(trace, versions_by_day(trace, DAYS)))
     return {name: recall(by(told, K), by(told, K, exact=True)) for name, by in SEARCHES.items()}
 
 
@@ -74,15 +74,15 @@ def recall(fast: Neighbours, exact: Neighbours) -> float:
 
 def taught(folder: str) -> tuple[float, float, float, float]:
     """Seconds a page and share right: a machine a page, expert and day; one boosting over all."""
-    material = prepared(read_trace(folder), Protocol(alpha=0.1, detector="digest"))
+    material = prepare(read_trace(folder), Protocol(alpha=0.1, detector="digest"))
     pages, truth = material.pages, material.truth > 0
     few = range(min(20, len(pages)))
-    Views(material, 0).voted(MAIN, 2, material.setting)  # compiles
+    Views(material, 0).voted(MAIN, 2, material.setup)  # compiles
     begin = perf_counter()
-    said = np.array([Views(material, page).voted(MAIN, K, material.setting) for page in few])
+    said = np.array([Views(material, page).voted(MAIN, K, material.setup) for page in few])
     machines = (perf_counter() - begin) / len(few)
     begin = perf_counter()
-    boosted = pooled(pages, material.related[MAIN], material.setting)
+    boosted = pooled_boosting(pages, material.related[MAIN], material.setup)
     boosting = (perf_counter() - begin) / len(pages)
     right = float(((said > 0) == truth[: len(few)]).mean())
     return machines, right, boosting, float(((boosted[: len(few)] > 0) == truth[: len(few)]).mean())

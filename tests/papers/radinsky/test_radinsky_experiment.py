@@ -18,9 +18,9 @@ from recrawl.lab.statistics import fold_test
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget
-from recrawl.papers.radinsky.data import Protocol, prepared
+from recrawl.papers.radinsky.data import Protocol, prepare
 from recrawl.papers.radinsky.experiment import radinsky
-from recrawl.papers.radinsky.features import own, unigrams
+from recrawl.papers.radinsky.features import page_features, unigram_products
 from recrawl.papers.radinsky.tables import judged, tables
 from recrawl.registry import make
 
@@ -70,8 +70,8 @@ def test_where_nobody_is_followed_others_tell_nothing(found):
 def test_what_comes_after_the_first_day_foretold_moves_nothing_before(traces, tmp_path):
     """Related pages and features are the same whatever texts, links and words are to come."""
     kept = Protocol(alpha=0.0, n=40, k=16, days=30, detector="digest", words=60)
-    before = prepared(traces["true"], kept)
-    first = before.setting.first
+    before = prepare(traces["true"], kept)
+    first = before.setup.first
     table = pq.read_table(traces["true"].file)
     begin = traces["true"].window[1] - (before.changed.shape[1] - first) * DAY
     late = np.array([at.timestamp() > begin for at in table["valid_from"].to_pylist()])
@@ -82,15 +82,15 @@ def test_what_comes_after_the_first_day_foretold_moves_nothing_before(traces, tm
         place = table.schema.get_field_index(name)
         table = table.set_column(place, name, pa.array(values, table.schema.field(name).type))
     pq.write_table(table, tmp_path / "versions.parquet")
-    after = prepared(read_trace(tmp_path, window=traces["true"].window), kept)
+    after = prepare(read_trace(tmp_path, window=traces["true"].window), kept)
     assert (after.snapshots.counts[after.snapshots.last()].sum(axis=1) == 0).any()  # it is other
     for way, near in before.related.items():
         np.testing.assert_array_equal(after.related[way].row, near.row, err_msg=way)
         np.testing.assert_array_equal(after.related[way].weight, near.weight, err_msg=way)
     for one, other in zip(before.pages, after.pages, strict=True):
-        np.testing.assert_array_equal(own(one)[:first], own(other)[:first])
+        np.testing.assert_array_equal(page_features(one)[:first], page_features(other)[:first])
         early = np.s_[:first, :first]
-        np.testing.assert_array_equal(unigrams(one)[early], unigrams(other)[early])
+        np.testing.assert_array_equal(unigram_products(one)[early], unigram_products(other)[early])
 
 
 def test_the_tables(found):
@@ -155,9 +155,9 @@ def test_policies_crawl_pages_that_make_trouble(policy, tmp_path):
 
 def test_too_few_days_or_pages(traces):
     with pytest.raises(BadInput, match=r"must have n \+ days \+ ahead = 111 days. Got 75"):
-        prepared(traces["true"], Protocol(detector="digest"))
+        prepare(traces["true"], Protocol(detector="digest"))
     with pytest.raises(BadInput, match="give a smaller --alpha"):
-        prepared(traces["true"], Protocol(alpha=0.9, n=40, days=30, detector="digest"))
+        prepare(traces["true"], Protocol(alpha=0.9, n=40, days=30, detector="digest"))
     with pytest.raises(BadInput, match="k must be 1 or more"):
         Protocol(k=0)
     with pytest.raises(BadInput, match="alpha must be from 0 to 1"):

@@ -1,8 +1,16 @@
-"""Will a page change on the next day? What it and related pages say (Radinsky & Bennett 2013).
+"""The learning algorithms of §5: will the target page change on the next day?
 
-Each expert is a support vector machine on the features of one page, taught with the changes of the
-target. All that is said of a day comes from the `n` days before it; how features are scaled and the
-cost of the machine are settled on the days before the first.
+| paper | here |
+|---|---|
+| §5.1 baseline (1D) | `change_frequency` |
+| §5.2 single expert (2D) | `single_expert` |
+| §5.3.1 multiple experts (3D), Figure 3 | `single_expert` of each expert, then `weighted_vote` |
+| §5.3.2 relational union | `single_expert` of `relational_union` |
+| §5.3.3 relational stacking | `bagging` and `adaboost` of `relational_union` |
+
+An expert is an SVM on the features of one page, trained on the changes of the target. A prediction
+for a day uses the `n` days before it. The scale of the features and the cost of the SVM are set on
+the days before the first prediction. Results are decision values: above 0 predicts a change.
 """
 
 from __future__ import annotations
@@ -13,204 +21,206 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.papers.radinsky.features import own, shared, unigrams
-from recrawl.papers.radinsky.learners.svm import polynomial, sliding, taught
+from recrawl.papers.radinsky.features import page_features, relation_features, unigram_products
+from recrawl.papers.radinsky.learners.svm import polynomial, sliding_decisions, train_for_day
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray
-    from recrawl.papers.radinsky.features import Page
+    from recrawl.papers.radinsky.features import PageDays
 
-MODELS = 10  #: of a bag or a boosted ensemble; the paper gives no number
-COSTS = (0.1, 1.0, 10.0)  #: what a machine's may be
-TRIED = 1 / 3  #: of the days before the first on which costs are tried
-HALF = 0.5  #: the error of chance
+N_MODELS = 10  #: in a bagged or boosted ensemble; the paper gives no number
+COSTS = (0.1, 1.0, 10.0)  #: of an SVM; the best on the validation days is used
+VALIDATION_SHARE = 1 / 3  #: of `n`: the days before the first prediction that costs are tried on
+ERROR_OF_CHANCE = 0.5
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What is asked: `days` whose next change is foretold, from the `n` days before each."""
+class Setup:
+    """The days predicted, and the parameters of the paper (§4.2.1, §7.2)."""
 
-    days: IntArray  #: ascending; features of day t, the change of day t + ahead
-    n: int = 50
+    days: IntArray  #: ascending; the features of day t predict the change on day t + ahead
+    n: int = 50  #: training days before each
     window: int = 1  #: the paper's l
     ahead: int = 1  #: the paper's σ
 
     @property
     def first(self) -> int:
-        """Days known before anything is foretold."""
+        """Number of days known before the first prediction."""
         return int(self.days[0]) + 1
 
 
 @dataclass(frozen=True)
-class View:
-    """What one page shows, as products of the standardised features of every two days."""
+class FeatureProducts:
+    """Products of the standardised features of every two days, as a kernel needs them."""
 
     products: FloatArray  #: 0 where unknown
-    features: float  #: how many, the distribution of words as one
+    n_features: float  #: the unigram distribution counts as one
     known: BoolArray  #: by day
 
 
-def view(target: Page, expert: Page | None, setting: Setting) -> View:
-    """The features of the target itself, or those of another page with regard to it."""
-    of = target if expert is None else expert
-    dense = own(of, window=setting.window, ahead=setting.ahead)
+def feature_products(target: PageDays, expert: PageDays | None, setup: Setup) -> FeatureProducts:
+    """Features of the target itself (2D), or of another page in relation to it (3D)."""
+    page = target if expert is None else expert
+    features = page_features(page, window=setup.window, ahead=setup.ahead)
     if expert is not None:
-        dense = np.column_stack([dense, shared(target, expert, window=setting.window)])
-    known: BoolArray = np.asarray(np.isfinite(dense).all(axis=1))
-    past = np.flatnonzero(known[: setting.first])
+        relation = relation_features(target, expert, window=setup.window)
+        features = np.column_stack([features, relation])
+    known: BoolArray = np.asarray(np.isfinite(features).all(axis=1))
+    past = np.flatnonzero(known[: setup.first])
     if not len(past):
-        return View(np.zeros((len(known), len(known))), 1.0, np.zeros(len(known), np.bool_))
-    scaled = _standard(np.where(known[:, None], dense, 0.0), past)
-    products = scaled @ scaled.T + _centred(np.nan_to_num(unigrams(of)), past)
+        none = np.zeros(len(known), np.bool_)
+        return FeatureProducts(np.zeros((len(known), len(known))), 1.0, none)
+    scaled = _standardise(np.where(known[:, None], features, 0.0), past)
+    products = scaled @ scaled.T + _standardise_products(
+        np.nan_to_num(unigram_products(page)), past
+    )
     products[~known] = 0.0
     products[:, ~known] = 0.0
-    return View(products, dense.shape[1] + 1.0, known)
+    return FeatureProducts(products, features.shape[1] + 1.0, known)
 
 
-def _standard(dense: FloatArray, past: IntArray) -> FloatArray:
-    """Columns of mean 0 and deviation 1 on past days; one that did not vary says nothing."""
-    spread = dense[past].std(axis=0)
+def _standardise(features: FloatArray, past: IntArray) -> FloatArray:
+    """Columns with mean 0 and deviation 1 on past days; a column constant on them becomes 0."""
+    deviation = features[past].std(axis=0)
+    centred = features - features[past].mean(axis=0)
     out: FloatArray = np.divide(
-        dense - dense[past].mean(axis=0), spread, out=np.zeros_like(dense), where=spread > 1e-12
+        centred, deviation, out=np.zeros_like(features), where=deviation > 1e-12
     )
     return out
 
 
-def _centred(gram: FloatArray, past: IntArray) -> FloatArray:
-    """Products of vectors minus their mean on past days, of mean square 1 on these."""
-    mean = gram[:, past].mean(axis=1)
-    gram = gram - mean[:, None] - mean[None, :] + mean[past].mean()
-    size = float(np.diagonal(gram)[past].mean())
-    return gram / size if size > 1e-12 else np.zeros_like(gram)
+def _standardise_products(products: FloatArray, past: IntArray) -> FloatArray:
+    """Products of vectors less their mean on past days, scaled to mean square 1 on these."""
+    mean = products[:, past].mean(axis=1)
+    products = products - mean[:, None] - mean[None, :] + mean[past].mean()
+    size = float(np.diagonal(products)[past].mean())
+    return products / size if size > 1e-12 else np.zeros_like(products)
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A kernel and a cost, settled on the days before the first that is asked for."""
+class SlidingSvm:
+    """An SVM trained afresh for each day, on the days before it."""
 
     kernel: FloatArray
     known: BoolArray
     label: FloatArray
-    setting: Setting
+    setup: Setup
     cost: float
 
     @staticmethod
-    def of(seen: View, label: FloatArray, setting: Setting) -> Machine:
-        """At the cost that was right most often on the last days before, or the least."""
-        kernel = polynomial(seen.products, seen.features)
-        until = setting.first - setting.ahead
-        before = replace(setting, days=np.arange(max(until - int(setting.n * TRIED), 0), until))
-        truth = label[before.days + setting.ahead]
-        best, hits = COSTS[0], -1
+    def of(features: FeatureProducts, label: FloatArray, setup: Setup) -> SlidingSvm:
+        """With the cost that was right most often on the validation days; the least of equals."""
+        kernel = polynomial(features.products, features.n_features)
+        end = setup.first - setup.ahead
+        days = np.arange(max(end - int(setup.n * VALIDATION_SHARE), 0), end)
+        validation, truth = replace(setup, days=days), label[days + setup.ahead]
+        best, most = COSTS[0], -1
         for cost in COSTS:
-            said = Machine(kernel, seen.known, label, before, cost).said()
-            told = np.isfinite(truth) & np.isfinite(said)
-            right = int(((said > 0) == (truth > 0))[told].sum())
-            if right > hits:
-                best, hits = cost, right
-        return Machine(kernel, seen.known, label, setting, best)
+            decision = SlidingSvm(kernel, features.known, label, validation, cost).decisions()
+            compared = np.isfinite(truth) & np.isfinite(decision)
+            n_right = int(((decision > 0) == (truth > 0))[compared].sum())
+            if n_right > most:
+                best, most = cost, n_right
+        return SlidingSvm(kernel, features.known, label, setup, best)
 
-    def said(self, weight: FloatArray | None = None) -> FloatArray:
-        """What it says of each day; `weight` of each example, a row a day asked for."""
+    def decisions(self, weight: FloatArray | None = None) -> FloatArray:
+        """Decision value of each day; `weight` of each example, one row per day predicted."""
+        setup = self.setup
         if weight is None:
-            weight = np.ones((len(self.setting.days), len(self.label)))
-        out: FloatArray = sliding(
-            self.kernel,
-            self.known,
-            self.label,
-            self.setting.days,
-            self.setting.n,
-            self.setting.ahead,
-            weight * self.cost,
+            weight = np.ones((len(setup.days), len(self.label)))
+        days, cost = setup.days, weight * self.cost
+        out: FloatArray = sliding_decisions(
+            self.kernel, self.known, self.label, days, setup.n, setup.ahead, cost
         )
         return out
 
-    def taught(
-        self, day: int, weight: FloatArray
-    ) -> tuple[float, FloatArray, IntArray, FloatArray]:
-        """What it says of one day and of its examples; these, and their labels as -1 and 1."""
-        n, ahead = self.setting.n, self.setting.ahead
-        cost = weight * self.cost
-        found: tuple[float, FloatArray, IntArray, FloatArray] = taught(
+    def train(self, day: int, weight: FloatArray) -> tuple[float, FloatArray, IntArray, FloatArray]:
+        """Decision values of a day and of its examples; these days; their labels, -1 or 1."""
+        n, ahead, cost = self.setup.n, self.setup.ahead, weight * self.cost
+        out: tuple[float, FloatArray, IntArray, FloatArray] = train_for_day(
             self.kernel, self.known, self.label, day, n, ahead, cost
         )
-        return found
+        return out
 
 
-def alone(seen: View, label: FloatArray, setting: Setting) -> FloatArray:
-    """What one expert says of each day: above 0 for a change; NaN if it does not know its day."""
-    return Machine.of(seen, label, setting).said()
-
-
-def frequency(label: FloatArray, setting: Setting) -> FloatArray:
-    """The share of changes on the `n` days up to each day; 0 where none is known."""
-    out = np.zeros(len(setting.days))
-    for at, day in enumerate(setting.days):
-        past = label[max(day - setting.n + 1, 0) : day + 1]
+def change_frequency(label: FloatArray, setup: Setup) -> FloatArray:
+    """Share of changes in the `n` days up to each day (§5.1); 0 where no day is known."""
+    out = np.zeros(len(setup.days))
+    for at, day in enumerate(setup.days):
+        past = label[max(day - setup.n + 1, 0) : day + 1]
         past = past[np.isfinite(past)]
         out[at] = past.mean() if len(past) else 0.0
     return out
 
 
-def vote(said: FloatArray, weight: FloatArray) -> FloatArray:
-    """The share of the weights that speak for a change, by day; a row of `said` an expert.
+def single_expert(features: FeatureProducts, label: FloatArray, setup: Setup) -> FloatArray:
+    """Decision value of each day by one expert (§5.2); NaN where its features are unknown."""
+    return SlidingSvm.of(features, label, setup).decisions()
 
-    An expert that does not know its day does not vote; 0 where none does.
+
+def weighted_vote(decision: FloatArray, weight: FloatArray) -> FloatArray:
+    """Share of the weights that vote for a change on each day (Figure 3); one row per expert.
+
+    Experts whose decision is NaN do not vote; 0 where none votes.
     """
-    there = np.isfinite(said) * weight[:, None]
-    total = there.sum(axis=0)
-    yes = (there * (np.nan_to_num(said) > 0)).sum(axis=0)
+    voting = np.isfinite(decision) * weight[:, None]
+    total = voting.sum(axis=0)
+    yes = (voting * (np.nan_to_num(decision) > 0)).sum(axis=0)
     share: FloatArray = np.divide(yes, total, out=np.zeros(len(total)), where=total > 0)
     return share
 
 
-def union(views: list[View]) -> View:
-    """All features of some pages as those of one; the target comes first.
+def relational_union(experts: list[FeatureProducts]) -> FeatureProducts:
+    """The features of all pages together (§5.3.2); the target comes first.
 
-    Where another page is not known its features are at their mean.
+    On days on which another page is unknown, its features have their mean value.
     """
-    products = np.sum([seen.products for seen in views], axis=0)
-    return View(products, sum(seen.features for seen in views), views[0].known)
+    products = np.sum([expert.products for expert in experts], axis=0)
+    n_features = sum(expert.n_features for expert in experts)
+    return FeatureProducts(products, n_features, experts[0].known)
 
 
-def bagged(seen: View, label: FloatArray, setting: Setting, *, seed: int = 0) -> FloatArray:
-    """The votes of machines taught with examples drawn anew: their share above 0, less a half."""
-    machine, random = Machine.of(seen, label, setting), np.random.default_rng(seed)
-    votes = np.zeros(len(setting.days))
-    for _ in range(MODELS):
-        often = np.zeros((len(setting.days), len(label)))
-        for at, day in enumerate(setting.days):
-            begin, end = max(day - setting.n + 1, 0), day - setting.ahead + 1
+def bagging(
+    features: FeatureProducts, label: FloatArray, setup: Setup, *, seed: int = 0
+) -> FloatArray:
+    """Share of votes for a change less a half, of SVMs on bootstrap samples (§5.3.3)."""
+    svm, random = SlidingSvm.of(features, label, setup), np.random.default_rng(seed)
+    votes = np.zeros(len(setup.days))
+    for _ in range(N_MODELS):
+        weight = np.zeros((len(setup.days), len(label)))
+        for at, day in enumerate(setup.days):
+            begin, end = max(day - setup.n + 1, 0), day - setup.ahead + 1
             drawn = random.integers(begin, end, end - begin)
-            often[at] = np.bincount(drawn, minlength=len(label))
-        said = machine.said(often)
-        votes += np.where(np.isnan(said), np.nan, said > 0)
-    return votes / MODELS - 0.5
+            weight[at] = np.bincount(drawn, minlength=len(label))
+        decision = svm.decisions(weight)
+        votes += np.where(np.isnan(decision), np.nan, decision > 0)
+    return votes / N_MODELS - 0.5
 
 
-def boosted(seen: View, label: FloatArray, setting: Setting) -> FloatArray:
-    """AdaBoost: each machine minds most what those before it got wrong (Freund & Schapire 1997)."""
-    machine = Machine.of(seen, label, setting)
-    out = np.full(len(setting.days), np.nan)
-    for at, day in enumerate(setting.days):
-        if seen.known[day]:
-            out[at] = _boosted(machine, int(day))
+def adaboost(features: FeatureProducts, label: FloatArray, setup: Setup) -> FloatArray:
+    """AdaBoost of SVMs (§5.3.3; Freund & Schapire 1997): Σ α_i C_i of each day."""
+    svm = SlidingSvm.of(features, label, setup)
+    out = np.full(len(setup.days), np.nan)
+    for at, day in enumerate(setup.days):
+        if features.known[day]:
+            out[at] = _adaboost(svm, int(day))
     return out
 
 
-def _boosted(machine: Machine, day: int) -> float:
-    weight = np.ones(len(machine.label))  # of mean 1 over the examples
+def _adaboost(svm: SlidingSvm, day: int) -> float:
+    """W_{i+1} = W_i · exp(−α_i y C_i) / Z_i, α_i = ½ ln((1 − ε_i) / ε_i)."""
+    weight = np.ones(len(svm.label))  # mean 1 over the examples
     total = 0.0
-    for model in range(MODELS):
-        said, inner, rows, y = machine.taught(day, weight)
-        wrong = (inner > 0) != (y > 0)
+    for model in range(N_MODELS):
+        decision, fitted, rows, y = svm.train(day, weight)
+        wrong = (fitted > 0) != (y > 0)
         error = float(weight[rows][wrong].sum()) / max(len(rows), 1)
-        if error >= HALF:  # no better than chance: from here on there is nothing to learn
-            return said if model == 0 else total
-        trust = 0.5 * math.log((1 - error) / max(error, 1e-10))
-        total += trust if said > 0 else -trust
-        if error <= 0:  # all others would be the same
+        if error >= ERROR_OF_CHANCE:  # nothing more to learn
+            return decision if model == 0 else total
+        alpha = 0.5 * math.log((1 - error) / max(error, 1e-10))
+        total += alpha if decision > 0 else -alpha
+        if error <= 0:  # all further models would be the same
             return total
-        weight[rows] *= np.exp(trust * np.where(wrong, 1.0, -1.0))
+        weight[rows] *= np.exp(alpha * np.where(wrong, 1.0, -1.0))
         weight[rows] *= len(rows) / weight[rows].sum()
     return total

@@ -16,18 +16,24 @@ from scipy.sparse import csr_matrix
 
 from recrawl.model import Neighbours
 from recrawl.papers.radinsky.algorithms import (
-    Setting,
-    View,
-    alone,
-    bagged,
-    boosted,
-    frequency,
-    union,
-    view,
-    vote,
+    FeatureProducts,
+    Setup,
+    adaboost,
+    bagging,
+    change_frequency,
+    feature_products,
+    relational_union,
+    single_expert,
+    weighted_vote,
 )
-from recrawl.papers.radinsky.data import COUNTS, SIZES, Material, Protocol, prepared
-from recrawl.papers.radinsky.pooled import pooled
+from recrawl.papers.radinsky.data import (
+    EXPERT_COUNTS,
+    TRAINING_SIZES,
+    ExperimentData,
+    Protocol,
+    prepare,
+)
+from recrawl.papers.radinsky.pooled import pooled_boosting
 from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 if TYPE_CHECKING:
@@ -50,8 +56,8 @@ class Found:
     protocol: Protocol
     said: dict[str, FloatArray]
     truth: FloatArray  #: NaN where nobody knows
-    passed: int
-    among: int
+    n_passing: int
+    n_present: int
 
 
 def radinsky(
@@ -62,7 +68,7 @@ def radinsky(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Found:
     """Run the experiment, or what is left of it; `folder` keeps what is done."""
-    material = prepared(trace, protocol)
+    material = prepare(trace, protocol)
     tasks = list(_tasks(material, folder, protocol))
     waiting = [task for task in tasks if not task.file.exists()]
     tell = progress or (lambda *_: None)
@@ -75,32 +81,34 @@ def radinsky(
                 tell(len(tasks) - len(waiting) + done, len(tasks), part)
     parts = [np.load(task.file) for task in tasks]
     said = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].files}
-    said["boosting over all"] = pooled(material.pages, _main(material, protocol), material.setting)
-    return Found(protocol, said, material.truth, material.passed, material.among)
+    said["boosting over all"] = pooled_boosting(
+        material.pages, _main(material, protocol), material.setup
+    )
+    return Found(protocol, said, material.truth, material.n_passing, material.n_present)
 
 
-def _main(material: Material, protocol: Protocol) -> Neighbours:
+def _main(material: ExperimentData, protocol: Protocol) -> Neighbours:
     near = material.related[MAIN]
     return Neighbours(near.row[:, : protocol.k], near.weight[:, : protocol.k])
 
 
-def _said(material: Material, target: int, protocol: Protocol) -> dict[str, FloatArray]:
+def _said(material: ExperimentData, target: int, protocol: Protocol) -> dict[str, FloatArray]:
     """What every method says of one page."""
-    label, setting = material.changed[target], material.setting
+    label, setup = material.changed[target], material.setup
     seen = Views(material, target)
-    out = {"1D": frequency(label, setting) - 0.5, "2D": seen.said(target, setting)}
+    out = {"1D": change_frequency(label, setup) - 0.5, "2D": seen.said(target, setup)}
     for way in SELECTIONS:
-        out[way] = seen.voted(way, protocol.k, setting)
-    whole = union([seen.view(e) for e in seen.experts(MAIN, protocol.k)[0]])
-    out["union"] = alone(whole, label, setting)
-    out["bagging"] = bagged(whole, label, setting, seed=protocol.seed)
-    out["boosting"] = boosted(whole, label, setting)
+        out[way] = seen.voted(way, protocol.k, setup)
+    whole = relational_union([seen.feature_products(e) for e in seen.experts(MAIN, protocol.k)[0]])
+    out["union"] = single_expert(whole, label, setup)
+    out["bagging"] = bagging(whole, label, setup, seed=protocol.seed)
+    out["boosting"] = adaboost(whole, label, setup)
     if protocol.figures:
-        for k in COUNTS:
-            out[f"k={k}"] = seen.voted(MAIN, k, setting)
-        for n in (size for size in SIZES if size <= setting.days[0]):
-            other = replace(setting, n=n)
-            out[f"n={n} 1D"] = frequency(label, other) - 0.5
+        for k in EXPERT_COUNTS:
+            out[f"k={k}"] = seen.voted(MAIN, k, setup)
+        for n in (size for size in TRAINING_SIZES if size <= setup.days[0]):
+            other = replace(setup, n=n)
+            out[f"n={n} 1D"] = change_frequency(label, other) - 0.5
             out[f"n={n} 2D"] = seen.said(target, other)
             out[f"n={n} 3D"] = seen.voted(MAIN, protocol.k, other)
     return out
@@ -109,24 +117,24 @@ def _said(material: Material, target: int, protocol: Protocol) -> dict[str, Floa
 class Views:
     """Pages as one target sees them; each is looked at once."""
 
-    def __init__(self, material: Material, target: int) -> None:
+    def __init__(self, material: ExperimentData, target: int) -> None:
         self.material = material
         self.target = target
-        self._views: dict[int, View] = {}
+        self._views: dict[int, FeatureProducts] = {}
         self._said: dict[tuple[int, int], FloatArray] = {}
 
-    def view(self, expert: int) -> View:
+    def feature_products(self, expert: int) -> FeatureProducts:
         if expert not in self._views:
             pages = self.material.pages
             other = None if expert == self.target else pages[expert]
-            self._views[expert] = view(pages[self.target], other, self.material.setting)
+            self._views[expert] = feature_products(pages[self.target], other, self.material.setup)
         return self._views[expert]
 
-    def said(self, expert: int, setting: Setting) -> FloatArray:
-        key = (expert, setting.n)
+    def said(self, expert: int, setup: Setup) -> FloatArray:
+        key = (expert, setup.n)
         if key not in self._said:
             label = self.material.changed[self.target]
-            self._said[key] = alone(self.view(expert), label, setting)
+            self._said[key] = single_expert(self.feature_products(expert), label, setup)
         return self._said[key]
 
     def experts(self, way: str, k: int) -> tuple[list[int], FloatArray]:
@@ -135,9 +143,9 @@ class Views:
         row, weight = near.row[self.target, :k], near.weight[self.target, :k]
         return [self.target, *row[row >= 0].tolist()], np.append(1.0, weight[row >= 0])
 
-    def voted(self, way: str, k: int, setting: Setting) -> FloatArray:
+    def voted(self, way: str, k: int, setup: Setup) -> FloatArray:
         rows, weight = self.experts(way, k)
-        return vote(np.array([self.said(e, setting) for e in rows]), weight) - 0.5
+        return weighted_vote(np.array([self.said(e, setup) for e in rows]), weight) - 0.5
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,7 @@ class Task:
     file: Path  #: named after all that the result depends on
 
 
-def _tasks(material: Material, folder: Path, protocol: Protocol) -> Iterator[Task]:
+def _tasks(material: ExperimentData, folder: Path, protocol: Protocol) -> Iterator[Task]:
     folder.mkdir(parents=True, exist_ok=True)
     data = xxhash.xxh3_64(material.snapshots.counts.data.tobytes())
     related = [column for near in material.related.values() for column in (near.row, near.weight)]
@@ -173,7 +181,7 @@ def _run(task: Task) -> str:
     return f"pages {task.rows[0] + 1} to {task.rows[1]}"
 
 
-def _save(material: Material, file: Path) -> None:
+def _save(material: ExperimentData, file: Path) -> None:
     counts = material.snapshots.counts
     columns: dict[str, Any] = {
         "data": counts.data, "indices": counts.indices, "indptr": counts.indptr,
@@ -181,14 +189,14 @@ def _save(material: Material, file: Path) -> None:
     }  # fmt: skip
     for name, near in material.related.items():
         columns |= {f"{name} row": near.row, f"{name} weight": near.weight}
-    given = material.setting
+    given = material.setup
     columns |= {"days": given.days, "given": [given.n, given.window, given.ahead]}
     np.savez(file, **columns)
 
 
-def _loaded(file: Path) -> Material:
+def _loaded(file: Path) -> ExperimentData:
     kept = np.load(file)
     counts = csr_matrix((kept["data"], kept["indices"], kept["indptr"]), shape=kept["shape"])
     ways = {way: Neighbours(kept[f"{way} row"], kept[f"{way} weight"]) for way in SELECTIONS}
-    setting = Setting(kept["days"], *kept["given"].tolist())
-    return Material(Snapshots(counts, kept["copy"]), kept["changed"], ways, setting, 0, 0)
+    setup = Setup(kept["days"], *kept["given"].tolist())
+    return ExperimentData(Snapshots(counts, kept["copy"]), kept["changed"], ways, setup, 0, 0)

@@ -16,9 +16,9 @@ import numpy as np
 from recrawl.lab.statistics import fold_test
 from recrawl.lab.traces import open_trace
 from recrawl.lab.worlds import write
-from recrawl.papers.radinsky.algorithms import frequency
+from recrawl.papers.radinsky.algorithms import change_frequency
 from recrawl.papers.radinsky.crawl import crawled
-from recrawl.papers.radinsky.data import Protocol, passing, prepared
+from recrawl.papers.radinsky.data import Protocol, passing_pages, prepare
 from recrawl.papers.radinsky.experiment import MAIN, Views, radinsky
 from recrawl.papers.radinsky.series.days import days_of, versions_by_day
 from recrawl.papers.radinsky.tables import drawn, judged, tables
@@ -221,13 +221,13 @@ def seeds() -> str:
 
 def accuracies(trace: Trace) -> dict[str, FloatArray]:
     """The share of days right of each page, by what is known."""
-    material = prepared(trace, IN_WORLDS)
-    setting, pages = material.setting, range(len(material.pages))
+    material = prepare(trace, IN_WORLDS)
+    setup, pages = material.setup, range(len(material.pages))
     views = [Views(material, page) for page in pages]
     said = {
-        "1D": [frequency(material.changed[page], setting) - 0.5 for page in pages],
-        "2D": [view.said(view.target, setting) for view in views],
-        "3D": [view.voted(MAIN, IN_WORLDS.k, setting) for view in views],
+        "1D": [change_frequency(material.changed[page], setup) - 0.5 for page in pages],
+        "2D": [view.said(view.target, setup) for view in views],
+        "3D": [view.voted(MAIN, IN_WORLDS.k, setup) for view in views],
     }
     return {name: judged(np.array(rows), material.truth).accuracy for name, rows in said.items()}
 
@@ -246,7 +246,7 @@ def filtered() -> str:
         trace = open_trace(path)
         version = versions_by_day(trace, days_of(trace))
         many = [
-            f"{len(passing(trace, version, Protocol(detector=detector))[0]):,}"
+            f"{len(passing_pages(trace, version, Protocol(detector=detector))[0]):,}"
             for detector in ("chi-squared", "digest")
         ]
         lines.append(f"| {path.name} | {len(trace):,} | {' | '.join(many)} |")

@@ -1,7 +1,7 @@
-"""Will a page change on the next day? One gradient boosting for all pages, instead of one each.
+"""One gradient boosting for all pages instead of SVMs for each; an addition to the paper.
 
-It knows the features of a page, how often it changed in the last `n` days, and of the features of
-its experts the weighted mean. What is not known stays unknown: the trees can tell.
+Its features are those of the page, its share of changes in the last `n` days, and the weighted mean
+of the features of its experts. Unknown features stay NaN: the trees handle them.
 """
 
 from __future__ import annotations
@@ -10,52 +10,55 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.papers.radinsky.algorithms import Setting, frequency
+from recrawl.papers.radinsky.algorithms import Setup, change_frequency
 from recrawl.papers.radinsky.boosting import boosting
-from recrawl.papers.radinsky.features import own, shared
+from recrawl.papers.radinsky.features import page_features, relation_features
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Neighbours
-    from recrawl.papers.radinsky.features import Page
+    from recrawl.papers.radinsky.features import PageDays
 
-EVERY = 10  #: days after which it is taught anew
+RETRAIN_DAYS = 10  #: days from one training to the next
 
 
-def pooled(pages: list[Page], related: Neighbours, setting: Setting) -> FloatArray:
-    """What is said of each page on each day: the chance of a change, less a half."""
-    table = _table(pages, related, setting)  # pages × days × features
+def pooled_boosting(pages: list[PageDays], related: Neighbours, setup: Setup) -> FloatArray:
+    """Probability of a change less a half, pages × days predicted."""
+    table = _features(pages, related, setup)  # pages × days × features
     label = np.array([page.changed for page in pages])
-    out = np.zeros((len(pages), len(setting.days)))
-    for at in range(0, len(setting.days), EVERY):
-        first, asked = int(setting.days[at]), setting.days[at : at + EVERY]
-        past = np.arange(max(first - setting.n + 1, 0), first - setting.ahead + 1)
-        truth = label[:, past + setting.ahead]
+    out = np.zeros((len(pages), len(setup.days)))
+    for at in range(0, len(setup.days), RETRAIN_DAYS):
+        first, predicted = int(setup.days[at]), setup.days[at : at + RETRAIN_DAYS]
+        past = np.arange(max(first - setup.n + 1, 0), first - setup.ahead + 1)
+        truth = label[:, past + setup.ahead]
         known = np.isfinite(truth)
         model = boosting(table[:, past][known], truth[known] > 0)
-        rows = table[:, asked].reshape(-1, table.shape[2])
-        out[:, at : at + EVERY] = model(rows).reshape(len(pages), -1) - 0.5
+        rows = table[:, predicted].reshape(-1, table.shape[2])
+        out[:, at : at + RETRAIN_DAYS] = model(rows).reshape(len(pages), -1) - 0.5
     return out
 
 
-def _table(pages: list[Page], related: Neighbours, setting: Setting) -> FloatArray:
-    days = len(pages[0].changed)
-    every = Setting(np.arange(days), setting.n, setting.window, setting.ahead)
-    mine = [own(page, window=setting.window, ahead=setting.ahead) for page in pages]
-    rows = []
+def _features(pages: list[PageDays], related: Neighbours, setup: Setup) -> FloatArray:
+    days, window = len(pages[0].changed), setup.window
+    every_day = Setup(np.arange(days), setup.n, window, setup.ahead)
+    own = [page_features(page, window=window, ahead=setup.ahead) for page in pages]
+    shape = (days, own[0].shape[1] + 3 * window + 1)
+    tables = []
     for number, page in enumerate(pages):
-        often = frequency(page.changed, every)[:, None]
+        is_expert = related.row[number] >= 0
         experts = [
-            np.column_stack([mine[e], shared(page, pages[e], window=setting.window)])
-            for e in related.row[number][related.row[number] >= 0]
+            np.column_stack([own[e], relation_features(page, pages[e], window=window)])
+            for e in related.row[number][is_expert]
         ]
-        weight = related.weight[number][related.row[number] >= 0]
-        wide = mine[0].shape[1] + 3 * setting.window + 1
-        rows.append(np.column_stack([mine[number], often, _mean(experts, weight, (days, wide))]))
-    return np.array(rows)
+        frequency = change_frequency(page.changed, every_day)
+        mean = _weighted_mean(experts, related.weight[number][is_expert], shape)
+        tables.append(np.column_stack([own[number], frequency, mean]))
+    return np.array(tables)
 
 
-def _mean(experts: list[FloatArray], weight: FloatArray, shape: tuple[int, int]) -> FloatArray:
-    """The mean over experts of what is known; NaN where nothing is."""
+def _weighted_mean(
+    experts: list[FloatArray], weight: FloatArray, shape: tuple[int, int]
+) -> FloatArray:
+    """Weighted mean over the experts with a known value; NaN where none is known."""
     if not experts:
         return np.full(shape, np.nan)
     values = np.array(experts)

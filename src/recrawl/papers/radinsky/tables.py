@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 from recrawl import units
 from recrawl.lab.charts import curves, smoothed
 from recrawl.lab.statistics import fold_test, holm
-from recrawl.papers.radinsky.data import COUNTS, SIZES
+from recrawl.papers.radinsky.data import EXPERT_COUNTS, TRAINING_SIZES
 from recrawl.papers.radinsky.experiment import MAIN
 
 if TYPE_CHECKING:
@@ -112,10 +112,10 @@ def tables(found: Found) -> str:
 
 def _head(found: Found) -> Iterator[str]:
     given, pages = found.protocol, len(found.truth)
-    among = units.count(found.among, "page")
+    n_pages = units.count(found.n_present, "page")
     flip = f"flip on {given.alpha:.0%} of the days or more" if given.alpha > 0 else "may be taken"
     yield (
-        f"{found.passed:,} of {among} {flip}; {pages:,} taken. n = {given.n}, k = {given.k}, "
+        f"{found.n_passing:,} of {n_pages} {flip}; {pages:,} taken. n = {given.n}, k = {given.k}, "
         f"l = {given.window}, σ = {given.ahead}, {given.days} days foretold, a change as "
         f"{given.detector} has it: on {np.nanmean(found.truth):.2%} of them."
     )
@@ -142,7 +142,7 @@ def _one(
 
 
 def _sizes(all_judged: dict[str, Judged]) -> Iterator[str]:
-    sizes = [n for n in SIZES if f"n={n} 2D" in all_judged]
+    sizes = [n for n in TRAINING_SIZES if f"n={n} 2D" in all_judged]
     yield "### Figure 6: accuracy by training days"
     yield ""
     yield "In the paper flat from 30 to 90: about 55 %, 63 % and 72 %."
@@ -159,12 +159,12 @@ def _counts(all_judged: dict[str, Judged]) -> Iterator[str]:
     yield ""
     yield "In the paper highest, 72.72 %, at 20; single expert 62.93 %."
     yield ""
-    yield f"| method | {' | '.join(map(str, COUNTS))} |"
-    yield "|---" * (len(COUNTS) + 1) + "|"
-    cells = [f"{np.nanmean(all_judged[f'k={k}'].accuracy):.2%}" for k in COUNTS]
+    yield f"| method | {' | '.join(map(str, EXPERT_COUNTS))} |"
+    yield "|---" * (len(EXPERT_COUNTS) + 1) + "|"
+    cells = [f"{np.nanmean(all_judged[f'k={k}'].accuracy):.2%}" for k in EXPERT_COUNTS]
     yield f"| 3D | {' | '.join(cells)} |"
     alone = f"{np.nanmean(all_judged['2D'].accuracy):.2%}"
-    yield f"| 2D | {' | '.join([alone] * len(COUNTS))} |"
+    yield f"| 2D | {' | '.join([alone] * len(EXPERT_COUNTS))} |"
 
 
 def drawn(found: Found, fresh: Fresh) -> dict[str, str]:
@@ -174,16 +174,22 @@ def drawn(found: Found, fresh: Fresh) -> dict[str, str]:
     def mean(name: str) -> float:
         return float(np.nanmean(judgements[name].accuracy))
 
-    sizes = [n for n in SIZES if f"n={n} 2D" in judgements]
+    sizes = [n for n in TRAINING_SIZES if f"n={n} 2D" in judgements]
     by_size = {key: [mean(f"n={n} {key}") for n in sizes] for key in ("1D", "2D", "3D")}
     theirs = {"1D, paper": 0.5484, "2D, paper": 0.6293, "3D, paper": 0.7272}
     by_size |= {name: [value] * len(sizes) for name, value in theirs.items()}
-    by_count = {"3D": [mean(f"k={k}") for k in COUNTS], "2D": [mean("2D")] * len(COUNTS)}
-    by_count |= {"3D at 20, paper": [0.7272] * len(COUNTS), "2D, paper": [0.6293] * len(COUNTS)}
+    by_count = {
+        "3D": [mean(f"k={k}") for k in EXPERT_COUNTS],
+        "2D": [mean("2D")] * len(EXPERT_COUNTS),
+    }
+    by_count |= {
+        "3D at 20, paper": [0.7272] * len(EXPERT_COUNTS),
+        "2D, paper": [0.6293] * len(EXPERT_COUNTS),
+    }
     days = np.arange(1, len(next(iter(fresh.fresh.values()))) + 1).tolist()
     by_day = {name: smoothed(values, over=20).tolist() for name, values in fresh.fresh.items()}
     return {
         "figure-6": curves(sizes, by_size, label="training days", name="figure-6"),
-        "figure-7": curves(COUNTS, by_count, label="experts", name="figure-7"),
+        "figure-7": curves(EXPERT_COUNTS, by_count, label="experts", name="figure-7"),
         "figure-8": curves(days, by_day, label="days crawled", name="figure-8"),
     }

@@ -1,7 +1,6 @@
-"""How likely is yes, given rows of features of one page? A calibrated machine a page.
+"""One calibrated SVM per page (§8.3): the probability of a change, given rows of features.
 
-As Radinsky & Bennett (2013) do: a support vector machine, and Platt's sigmoid on what it says of
-examples that it was not taught with.
+The calibration uses decision values of examples that the SVM was not trained on.
 """
 
 from __future__ import annotations
@@ -12,89 +11,91 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.model import rows_of
-from recrawl.papers.radinsky.learners.platt import platt, probability
-from recrawl.papers.radinsky.learners.svm import fit, polynomial
+from recrawl.papers.radinsky.learners.platt import fit_platt, probability
+from recrawl.papers.radinsky.learners.svm import fit_svm, polynomial
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, KeyArray
 
-LEAST = 8  #: examples of a page that a machine needs; with fewer its share of changes is used
-MOST = 100  #: of a page that it is taught with, the newest
+MIN_EXAMPLES = 8  #: of a page; with fewer, its share of changes is used
+MAX_EXAMPLES = 100  #: of a page, the newest
 FOLDS = 3
 COST = 1.0
 
 
 @dataclass(frozen=True)
-class Machine:
-    """One page's."""
+class PageSvm:
+    """The calibrated SVM of one page."""
 
     rows: FloatArray  #: standardised examples
-    low: FloatArray  #: least of each of their columns
+    low: FloatArray  #: least value of each column of `rows`
     high: FloatArray
     mean: FloatArray
-    spread: FloatArray
+    deviation: FloatArray
     weight: FloatArray
     threshold: float
     line: tuple[float, float]
 
-    def chance(self, asked: FloatArray) -> FloatArray:
-        scaled = np.nan_to_num((asked - self.mean) / self.spread)
-        # Beyond its examples a cubic says anything: of a page long unseen, that it never changes.
+    def p_change(self, rows: FloatArray) -> FloatArray:
+        """Probability of a change, by row of features."""
+        scaled = np.nan_to_num((rows - self.mean) / self.deviation)
+        # A cubic extrapolates wildly: a page not visited for long would seem never to change.
         scaled = np.clip(scaled, self.low, self.high)
-        kernel = polynomial(scaled @ self.rows.T, asked.shape[1])
+        kernel = polynomial(scaled @ self.rows.T, rows.shape[1])
         return probability(kernel @ self.weight - self.threshold, self.line)
 
 
 @dataclass(frozen=True)
-class Machines:
-    """The chance of yes as a function of rows and the pages they are of."""
+class PageSvms:
+    """Probability of a change, given rows of features and the key of the page of each row."""
 
-    page: KeyArray  #: with examples, ascending
-    many: FloatArray  #: examples of each
-    changes: FloatArray  #: those that are yes
-    found: dict[int, Machine]  #: by place among these pages
+    key: KeyArray  #: pages with examples, ascending
+    n_examples: FloatArray
+    n_changes: FloatArray
+    svm: dict[int, PageSvm]  #: by place in `key`
 
-    def __call__(self, rows: FloatArray, page: KeyArray) -> FloatArray:
-        at = rows_of(page, self.page)
-        known = at >= 0
-        many, changes = self.many[at] * known, self.changes[at] * known
-        out: FloatArray = (changes + 0.5) / (many + 1.0)
-        for i in np.flatnonzero(known & np.isin(at, list(self.found))):
-            out[i] = self.found[int(at[i])].chance(rows[i : i + 1])[0]
-        return out
-
-
-def machines(rows: FloatArray, yes: BoolArray, page: KeyArray) -> Machines:
-    """Teach one for each page that has examples enough of both kinds."""
-    order = np.argsort(page, kind="stable")
-    pages, first, many = np.unique(page[order], return_index=True, return_counts=True)
-    changes = np.add.reduceat(yes[order].astype(np.float64), first)
-    found = {}
-    for place, mine in enumerate(np.split(order, first[1:])):
-        mine = mine[-MOST:]
-        if len(mine) >= LEAST and 1 < yes[mine].sum() < len(mine) - 1:
-            found[place] = _taught(rows[mine], yes[mine])
-    return Machines(pages, many.astype(np.float64), changes, found)
+    def __call__(self, rows: FloatArray, key: KeyArray) -> FloatArray:
+        place = rows_of(key, self.key)
+        known = place >= 0
+        n_examples, n_changes = self.n_examples[place] * known, self.n_changes[place] * known
+        p: FloatArray = (n_changes + 0.5) / (n_examples + 1.0)
+        for i in np.flatnonzero(known & np.isin(place, list(self.svm))):
+            p[i] = self.svm[int(place[i])].p_change(rows[i : i + 1])[0]
+        return p
 
 
-def _taught(rows: FloatArray, yes: BoolArray) -> Machine:
+def fit_page_svms(rows: FloatArray, yes: BoolArray, key: KeyArray) -> PageSvms:
+    """Fit an SVM for each page with enough examples of both labels."""
+    order = np.argsort(key, kind="stable")
+    keys, first, n_examples = np.unique(key[order], return_index=True, return_counts=True)
+    n_changes = np.add.reduceat(yes[order].astype(np.float64), first)
+    svm = {}
+    for place, examples in enumerate(np.split(order, first[1:])):
+        examples = examples[-MAX_EXAMPLES:]
+        if len(examples) >= MIN_EXAMPLES and 1 < yes[examples].sum() < len(examples) - 1:
+            svm[place] = _fit(rows[examples], yes[examples])
+    return PageSvms(keys, n_examples.astype(np.float64), n_changes, svm)
+
+
+def _fit(rows: FloatArray, yes: BoolArray) -> PageSvm:
     known = np.isfinite(rows)
-    many = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, rows, 0.0).sum(axis=0) / many
-    gap = np.where(known, rows - mean, 0.0)
-    spread = np.sqrt((gap**2).sum(axis=0) / many)
-    spread = np.where(spread > 1e-12, spread, np.inf)  # one that did not vary says nothing
-    scaled = gap / spread
+    n_known = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, rows, 0.0).sum(axis=0) / n_known
+    centred = np.where(known, rows - mean, 0.0)
+    deviation = np.sqrt((centred**2).sum(axis=0) / n_known)
+    deviation = np.where(deviation > 1e-12, deviation, np.inf)  # a constant column is ignored
+    scaled = centred / deviation
     kernel = polynomial(scaled @ scaled.T, rows.shape[1])
     y, cost = np.where(yes, 1.0, -1.0), np.full(len(yes), COST)
-    unseen = np.empty(len(yes))
-    number = np.where(yes, np.cumsum(yes), np.cumsum(~yes))  # so that no fold lacks either kind
+    held_out = np.empty(len(yes))
+    number = np.where(yes, np.cumsum(yes), np.cumsum(~yes))  # every fold has both labels
     for fold in range(FOLDS):
         out = number % FOLDS == fold
-        weight, threshold, _ = fit(
+        weight, threshold, _ = fit_svm(
             np.ascontiguousarray(kernel[np.ix_(~out, ~out)]), y[~out], cost[~out]
         )
-        unseen[out] = kernel[np.ix_(out, ~out)] @ weight - threshold
-    weight, threshold, _ = fit(kernel, y, cost)
+        held_out[out] = kernel[np.ix_(out, ~out)] @ weight - threshold
+    weight, threshold, _ = fit_svm(kernel, y, cost)
     ends = scaled.min(axis=0), scaled.max(axis=0)
-    return Machine(scaled, *ends, mean, spread, weight, float(threshold), platt(unseen, yes))
+    line = fit_platt(held_out, yes)
+    return PageSvm(scaled, *ends, mean, deviation, weight, float(threshold), line)

@@ -1,7 +1,8 @@
-"""On which side does a day lie, given labelled days before it? Support vector machines by the many.
+"""Support vector machines with a polynomial kernel of degree 3 (§7.2), trained day after day.
 
-Scikit-learn spends most of the time of a fit of fifty examples on checks; a page has such a fit for
-each day and each related page. So the solver is here: the same as LIBSVM's (Fan, Chen & Lin 2005).
+Scikit-learn spends most of a fit of fifty examples on checks, and a page needs such a fit for each
+day and each related page. So this is a solver of its own, with LIBSVM's algorithm (Fan, Chen & Lin
+2005). Training examples are days; a decision value above 0 predicts a change.
 """
 
 from __future__ import annotations
@@ -15,59 +16,59 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray
 
 DEGREE = 3
-EXACT = 1e-3  #: when the solver stops, as LIBSVM's default
-STEPS = 300  #: at most, for each example
+TOLERANCE = 1e-3  #: of the optimality conditions; LIBSVM's default
+MAX_STEPS = 300  #: per example
 
 
 def polynomial(products: FloatArray, features: float) -> FloatArray:
-    """The kernel (x·y / features + 1)³ of products of standardised features."""
+    """Kernel (x·y / features + 1)³ from the products x·y of standardised features."""
     kernel: FloatArray = (products / max(features, 1.0) + 1.0) ** DEGREE
     return kernel
 
 
 @njit(cache=True, nogil=True)
-def fit(kernel, y, cost):  # type: ignore[no-untyped-def]
-    """Weight of each example, the threshold, and what is said of each example.
+def fit_svm(kernel, y, cost):  # type: ignore[no-untyped-def]
+    """Weight of each example, the threshold, and the decision value of each example.
 
-    `y` is -1 or 1, `cost` is that of each example.
+    `y` is -1 or 1; `cost` has one value per example.
     """
     n = len(y)
     alpha = np.zeros(n)
-    slope = -np.ones(n)
-    for _ in range(STEPS * n):
+    gradient = -np.ones(n)
+    for _ in range(MAX_STEPS * n):
         i, most = -1, -np.inf
         for t in range(n):
-            if (alpha[t] < cost[t] if y[t] > 0 else alpha[t] > 0) and -y[t] * slope[t] >= most:
-                i, most = t, -y[t] * slope[t]
+            if (alpha[t] < cost[t] if y[t] > 0 else alpha[t] > 0) and -y[t] * gradient[t] >= most:
+                i, most = t, -y[t] * gradient[t]
         j, least, gain = -1, np.inf, np.inf
         for t in range(n):
             if alpha[t] > 0 if y[t] > 0 else alpha[t] < cost[t]:
-                gap = most + y[t] * slope[t]
-                least = min(least, -y[t] * slope[t])
+                gap = most + y[t] * gradient[t]
+                least = min(least, -y[t] * gradient[t])
                 if gap > 0:
-                    bend = max(kernel[i, i] + kernel[t, t] - 2.0 * kernel[i, t], 1e-12)
-                    if -gap * gap / bend <= gain:
-                        j, gain = t, -gap * gap / bend
-        if i < 0 or j < 0 or most - least < EXACT:
+                    curvature = max(kernel[i, i] + kernel[t, t] - 2.0 * kernel[i, t], 1e-12)
+                    if -gap * gap / curvature <= gain:
+                        j, gain = t, -gap * gap / curvature
+        if i < 0 or j < 0 or most - least < TOLERANCE:
             break
-        _move(kernel, y, cost, alpha, slope, i, j)
-    threshold = _threshold(y, cost, alpha, slope)
-    said = np.empty(n)
+        _move(kernel, y, cost, alpha, gradient, i, j)
+    threshold = _threshold(y, cost, alpha, gradient)
+    decision = np.empty(n)
     for t in range(n):
-        said[t] = y[t] * (slope[t] + 1.0) - threshold
+        decision[t] = y[t] * (gradient[t] + 1.0) - threshold
         alpha[t] *= y[t]
-    return alpha, threshold, said
+    return alpha, threshold, decision
 
 
 @njit(cache=True, nogil=True)
-def _move(kernel, y, cost, alpha, slope, i, j):  # type: ignore[no-untyped-def]
-    """The best step that changes two weights and keeps both within bounds."""
-    bend = max(kernel[i, i] + kernel[j, j] - 2.0 * kernel[i, j], 1e-12)
-    step = (-y[i] * slope[i] + y[j] * slope[j]) / bend
+def _move(kernel, y, cost, alpha, gradient, i, j):  # type: ignore[no-untyped-def]
+    """Take the best step that changes two weights and keeps both within bounds."""
+    curvature = max(kernel[i, i] + kernel[j, j] - 2.0 * kernel[i, j], 1e-12)
+    step = (-y[i] * gradient[i] + y[j] * gradient[j]) / curvature
     room_i = cost[i] - alpha[i] if y[i] > 0 else alpha[i]
     room_j = alpha[j] if y[j] > 0 else cost[j] - alpha[j]
     step = min(step, room_i, room_j)
-    # Set, not added, at a bound: a weight that misses it by rounding would be moved for ever.
+    # Assigned at a bound, not added: a weight that misses it by rounding would move for ever.
     if step == room_i:
         alpha[i] = cost[i] if y[i] > 0 else 0.0
     else:
@@ -77,14 +78,14 @@ def _move(kernel, y, cost, alpha, slope, i, j):  # type: ignore[no-untyped-def]
     else:
         alpha[j] -= y[j] * step
     for t in range(len(y)):
-        slope[t] += y[t] * step * (kernel[t, i] - kernel[t, j])
+        gradient[t] += y[t] * step * (kernel[t, i] - kernel[t, j])
 
 
 @njit(cache=True, nogil=True)
-def _threshold(y, cost, alpha, slope):  # type: ignore[no-untyped-def]
+def _threshold(y, cost, alpha, gradient):  # type: ignore[no-untyped-def]
     low, high, free, total = -np.inf, np.inf, 0, 0.0
     for t in range(len(y)):
-        value = y[t] * slope[t]
+        value = y[t] * gradient[t]
         if 0 < alpha[t] < cost[t]:
             free += 1
             total += value
@@ -96,11 +97,11 @@ def _threshold(y, cost, alpha, slope):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def taught(kernel, known, label, day, n, ahead, cost):  # type: ignore[no-untyped-def]
-    """What a machine says of a day and of its examples, which are the other things returned.
+def train_for_day(kernel, known, label, day, n, ahead, cost):  # type: ignore[no-untyped-def]
+    """Decision values of a day and of its training examples; these days; their labels, -1 or 1.
 
-    These are the days among the last `n` whose features and label are known by then and whose cost
-    is above 0. It says above 0 for a change; that of all examples if they have but one label.
+    Examples are the days among the last `n` whose features and label are known by then and whose
+    cost is above 0. If all have one label, the decision value is that label.
     """
     rows, y = np.empty(n, np.int64), np.empty(n)
     m, yes = 0, 0
@@ -118,21 +119,21 @@ def taught(kernel, known, label, day, n, ahead, cost):  # type: ignore[no-untype
         costs[i] = cost[rows[i]]
         for j in range(m):
             inner[i, j] = kernel[rows[i], rows[j]]
-    weight, threshold, said = fit(inner, y, costs)
+    weight, threshold, decision = fit_svm(inner, y, costs)
     value = -threshold
     for i in range(m):
         value += weight[i] * kernel[rows[i], day]
-    return value, said, rows, y
+    return value, decision, rows, y
 
 
 @njit(cache=True, nogil=True)
-def sliding(kernel, known, label, days, n, ahead, cost):  # type: ignore[no-untyped-def]
-    """What is said of each of these days, from the `n` before it; NaN where it is not known.
+def sliding_decisions(kernel, known, label, days, n, ahead, cost):  # type: ignore[no-untyped-def]
+    """Decision value of each day, from the `n` days before it; NaN where its features are unknown.
 
-    Row i of `cost` is that of each example for days[i].
+    Row i of `cost` has the cost of each example for days[i].
     """
     out = np.full(len(days), np.nan)
     for at in range(len(days)):
         if known[days[at]]:
-            out[at] = taught(kernel, known, label, days[at], n, ahead, cost[at])[0]
+            out[at] = train_for_day(kernel, known, label, days[at], n, ahead, cost[at])[0]
     return out

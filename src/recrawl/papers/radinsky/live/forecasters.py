@@ -1,26 +1,26 @@
-"""How likely does a visit show a change, by what recorded visits to it and to its like have shown?
+"""Probability of a change, learned from recorded visits: §3.3 partially observed, §8.3.
 
-Examples are compared visits: what was known before each, and whether it showed a change. Nothing is
-made up for days without a visit. The models of Radinsky & Bennett (2013) in partially observed use.
+Examples are compared visits: what was known before each, and whether it showed a change. Days
+without a visit give no example.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.auto import trees as boosted
+from recrawl.auto import trees
 from recrawl.errors import BadInput
 from recrawl.history.intervals import past
 from recrawl.model import DAY, Forecast, Neighbours, rows_of
-from recrawl.papers.radinsky.before import Before
-from recrawl.papers.radinsky.learners.page_svms import machines
-from recrawl.papers.radinsky.live.visit_log import Diary, due
-from recrawl.papers.radinsky.relatedness.correlation import correlated
-from recrawl.papers.radinsky.relatedness.cosine import alike
-from recrawl.papers.radinsky.series.word_series import dynamics
+from recrawl.papers.radinsky.learners.page_svms import fit_page_svms
+from recrawl.papers.radinsky.live.past_examples import PastExamples
+from recrawl.papers.radinsky.live.visit_log import VisitLog
+from recrawl.papers.radinsky.relatedness.correlation import most_correlated
+from recrawl.papers.radinsky.relatedness.cosine import most_similar
+from recrawl.papers.radinsky.series.word_series import word_series
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
 
@@ -31,189 +31,202 @@ if TYPE_CHECKING:
 
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
 
-ENOUGH = 100  #: examples to begin with
-MOST = 200_000  #: that are kept, the newest
+MIN_EXAMPLES = 100  #: before a model is fitted
+MAX_EXAMPLES = 200_000  #: the newest are kept
 LEARNERS = ("boosting", "svm")
+N_EXPERT_FEATURES = 6
 
 
 @dataclass(kw_only=True)
 class ContentForecaster:
-    """From the page itself: its past, and how its words moved (2D).
+    """Learns from the page itself: its past, and how its words moved (2D).
 
-    Taught anew every `teach_days`; until there are examples enough it goes by the smoothed rate.
+    The model is fitted every `teach_days`; until there are enough examples, the smoothed rate is
+    used.
     """
 
-    learner: str = "boosting"  #: one model of all pages; or "svm", one a page
+    learner: str = "boosting"  #: one model for all pages; or "svm", one per page
     words: int = 5_000
     teach_days: float = 7.0
-    diary_: Diary | None = field(default=None, init=False)
+    log_: VisitLog | None = field(default=None, init=False)
     examples_: tuple[FloatArray, BoolArray, KeyArray] | None = field(default=None, init=False)
-    chance_: Callable[..., FloatArray] | None = field(default=None, init=False)
-    taught_: Time | None = field(default=None, init=False)
+    model_: Callable[[FloatArray, KeyArray], FloatArray] | None = field(default=None, init=False)
+    fitted_at_: Time | None = field(default=None, init=False)
 
     def fit(self, pages: Pages, until: Time) -> None:
-        """Note the visits made since the last call, and learn from them when it is time."""
+        """Record the visits made since the last call; fit the model when `teach_days` are over."""
         if self.learner not in LEARNERS:
             raise BadInput(f"learner must be one of {', '.join(LEARNERS)}. Got {self.learner!r}.")
-        first = self.diary_ is None
-        if self.diary_ is None:
-            self.diary_ = Diary(self.words)
-        pages = self.diary_.align(pages)
-        visited = self.diary_.visited(pages)
-        if "rate" in self.diary_.notes:
-            self._learn_from(pages, visited)
-        self.diary_.note(pages, visited)
-        self._look_around(until)
+        first = self.log_ is None
+        log = self.log_ = self.log_ or VisitLog(self.words)
+        pages = log.align(pages)
+        visited = log.visited(pages)
+        if not log.is_empty:
+            self._add_examples(log, pages, visited)
+        log.record(pages, visited)
+        self._find_experts(log, until)
         if first:
-            self._remember(pages)
-        if due(self.taught_, until, self.teach_days):
-            self._teach(until)
+            self._add_past_examples(pages)
+        if is_due(self.fitted_at_, until, self.teach_days):
+            self._fit_model(until)
 
     def forecast(self, pages: Pages, at: Time) -> Forecast:
-        """How likely a visit at that time shows a change; of a page never visited, by its rate."""
-        plain = from_rate(smoothed(pages), pages.days_since_visit(at))
-        if self.chance_ is None or self.diary_ is None or not len(pages):
-            return plain
-        place = rows_of(pages.key, self.diary_.key)
-        there = (place >= 0) & np.isfinite(pages.last_visit)
-        rows = place[there]
-        p = plain.p_change.copy()
-        when = np.full(len(rows), at)
-        p[there] = self.chance_(self._table(rows, when), pages.key[there])
+        """Probability that a visit at `at` shows a change; by the rate for pages never visited."""
+        by_rate = from_rate(smoothed(pages), pages.days_since_visit(at))
+        if self.model_ is None or self.log_ is None or not len(pages):
+            return by_rate
+        place = rows_of(pages.key, self.log_.key)
+        known = (place >= 0) & np.isfinite(pages.last_visit)
+        rows = place[known]
+        p = by_rate.p_change.copy()
+        features = self._features(self.log_, rows, np.full(len(rows), at))
+        p[known] = self.model_(features, pages.key[known])
         return Forecast(p)
 
-    def _learn_from(self, pages: Pages, visited: BoolArray) -> None:
-        """Keep what was known before each visit and what it showed."""
-        assert self.diary_ is not None
-        before = self.diary_.notes
-        compared = visited & (pages.n_compared > np.nan_to_num(before["compared"]))
-        rows = np.flatnonzero(compared & np.isfinite(before["visit"]))
-        table = self._table(rows, pages.last_visit[rows])
-        new = (table, pages.last_change[rows] == pages.last_visit[rows], pages.key[rows])
+    def _add_examples(self, log: VisitLog, pages: Pages, visited: BoolArray) -> None:
+        """Add what was known before each new compared visit, and what it showed."""
+        compared = visited & (pages.n_compared > np.nan_to_num(log.columns["n_compared"]))
+        rows = np.flatnonzero(compared & np.isfinite(log.columns["visit"]))
+        features = self._features(log, rows, pages.last_visit[rows])
+        new = (features, pages.last_change[rows] == pages.last_visit[rows], pages.key[rows])
         if self.examples_ is not None:
             new = tuple(
-                np.concatenate(both)[-MOST:] for both in zip(self.examples_, new, strict=True)
+                np.concatenate(both)[-MAX_EXAMPLES:]
+                for both in zip(self.examples_, new, strict=True)
             )  # type: ignore[assignment]
         self.examples_ = new
 
-    def _remember(self, pages: Pages) -> None:
-        """The examples of visits made before this was born; of old copies nothing is known."""
-        before = Before(past(pages))
-        kept = slice(-MOST, None)
-        table = np.column_stack([before.columns(), self._around(before)])
-        self.examples_ = (table[kept], before.past.changed[kept], pages.key[before.past.page[kept]])
+    def _add_past_examples(self, pages: Pages) -> None:
+        """Start with the visits made before the first call; their copies are unknown."""
+        examples = PastExamples(past(pages))
+        features = np.column_stack([examples.features(), self._past_expert_features(examples)])
+        kept = slice(-MAX_EXAMPLES, None)
+        intervals = examples.past
+        self.examples_ = (
+            features[kept],
+            intervals.changed[kept],
+            pages.key[intervals.page[kept]],
+        )
 
-    def _around(self, before: Before) -> FloatArray:
-        """What experts had shown before each of these visits."""
-        return np.empty((len(before.past.page), 0))
-
-    def _look_around(self, now: Time) -> None:
-        """A page by itself has nobody to look at."""
-
-    def _teach(self, now: Time) -> None:
-        if self.examples_ is None or len(self.examples_[1]) < ENOUGH:
+    def _fit_model(self, now: Time) -> None:
+        if self.examples_ is None or len(self.examples_[1]) < MIN_EXAMPLES:
             return
-        rows, yes, page = self.examples_
+        rows, yes, key = self.examples_
         if self.learner == "svm":
-            self.chance_ = machines(rows, yes, page)
+            self.model_ = fit_page_svms(rows, yes, key)
         else:
-            self.chance_ = _Pooled(boosted.fit(_known(rows), _promised(rows), yes))
-        self.taught_ = now
+            self.model_ = _RateTrees(trees.fit(_tree_columns(rows), _log_expected(rows), yes))
+        self.fitted_at_ = now
 
-    def _table(self, rows: IntArray, at: FloatArray) -> FloatArray:
-        """What is known of pages at a time of their own; the first column: days since the visit."""
-        assert self.diary_ is not None
-        notes = self.diary_.notes
-        days = np.maximum(at - notes["visit"][rows], 0.0) / DAY
-        names = ("rate", "often", "compared", "bit", "bit_before", "quiet", "moved", "moved_before")
-        return np.column_stack([days, *(notes[name][rows] for name in names)])
+    def _features(self, log: VisitLog, rows: IntArray, at: FloatArray) -> FloatArray:
+        """Features of pages, each at a time of its own."""
+        return log.features(rows, at)
+
+    def _past_expert_features(self, examples: PastExamples) -> FloatArray:
+        """What the experts had shown before each past visit; no columns without experts."""
+        return np.empty((len(examples.past.page), 0))
+
+    def _find_experts(self, log: VisitLog, now: Time) -> None:
+        """Without effect here: the only expert is the page itself."""
 
 
 @dataclass(frozen=True)
-class _Pooled:
-    """How much likelier than its rate promises, learned of all pages: so it grows while unseen.
+class _RateTrees:
+    """The rate times a factor learned from all pages, so p grows while a page is not visited.
 
-    Else a page once taken for quiet would never be visited again, and nothing learned of it.
+    Otherwise a page once judged quiet would never be visited again, and nothing learned of it.
     """
 
-    trees: boosted.Boosted
+    trees: trees.Boosted
 
     def __call__(self, rows: FloatArray, _: KeyArray) -> FloatArray:
-        log_s = _promised(rows) + self.trees.log_ratio(_known(rows))
+        log_s = _log_expected(rows) + self.trees.log_ratio(_tree_columns(rows))
         p: FloatArray = -np.expm1(-np.exp(log_s))
         return p
 
 
-def _promised(rows: FloatArray) -> FloatArray:
+def _log_expected(rows: FloatArray) -> FloatArray:
     """Log of days × rate, the first two columns."""
-    found: FloatArray = np.log(np.maximum(rows[:, 0] * rows[:, 1], 1e-12))
-    return found
+    log: FloatArray = np.log(np.maximum(rows[:, 0] * rows[:, 1], 1e-12))
+    return log
 
 
-def _known(rows: FloatArray) -> NDArray[np.float32]:
-    """The columns but for days, a row each, as trees take them; none is below 0: unknown is."""
+def _tree_columns(rows: FloatArray) -> NDArray[np.float32]:
+    """All columns except days, transposed; NaN becomes -1, which no known value is."""
     return np.ascontiguousarray(np.nan_to_num(rows[:, 1:], nan=-1.0).T, np.float32)
 
 
 @dataclass(kw_only=True)
 class ExpertsForecaster(ContentForecaster):
-    """From the page and the k pages whose words move along with its own (3D).
+    """Learns from the page and the k pages whose words move with its own (3D).
 
-    Where none do, those that say most alike. Looked for anew every `look_days`.
+    Where no words move together, the pages with the most similar text. Experts are selected every
+    `look_days`, and when pages are added.
     """
 
     k: int = 20
     look_days: float = 28.0
-    near_: tuple[Any, Neighbours] | None = field(default=None, init=False)
-    looked_: Time | None = field(default=None, init=False)
+    experts_: Neighbours | None = field(default=None, init=False)
+    experts_key_: KeyArray | None = field(default=None, init=False)
+    selected_at_: Time | None = field(default=None, init=False)
 
-    def _look_around(self, now: Time) -> None:
-        assert self.diary_ is not None
-        same = self.near_ is not None and np.array_equal(self.near_[0], self.diary_.key)
-        if (same and not due(self.looked_, now, self.look_days)) or not self.diary_.fetched:
+    def _find_experts(self, log: VisitLog, now: Time) -> None:
+        current = self._experts(log) is not None
+        if (current and not is_due(self.selected_at_, now, self.look_days)) or not log.fetched:
             return
-        shown = self.diary_.snapshots()
-        near = correlated(dynamics(shown), self.k)
-        alone = np.flatnonzero(near.row[:, 0] < 0)
-        other = alike(shown, self.k, rows=alone)
-        near.row[alone], near.weight[alone] = other.row, other.weight
-        self.near_, self.looked_ = (self.diary_.key.copy(), near), now
+        snapshots = log.snapshots()
+        experts = most_correlated(word_series(snapshots), self.k)
+        without = np.flatnonzero(experts.row[:, 0] < 0)
+        similar = most_similar(snapshots, self.k, rows=without)
+        experts.row[without], experts.weight[without] = similar.row, similar.weight
+        self.experts_, self.experts_key_, self.selected_at_ = experts, log.key.copy(), now
 
-    def _around(self, before: Before) -> FloatArray:
-        unknown = np.full(len(before.past.page), np.nan)
-        if self.near_ is None:
-            return np.column_stack([unknown] * 6)
-        near = self.near_[1]
-        row, weight = near.row[before.past.page], near.weight[before.past.page]
-        total = weight.sum(axis=1)
-        means = [
-            np.divide((shown * weight).sum(axis=1), total, out=unknown.copy(), where=total > 0)
-            for shown in (before.visited(row), before.visited(row, changed=True))
-        ]
-        return np.column_stack([*means, unknown, unknown, unknown, total])
+    def _experts(self, log: VisitLog) -> Neighbours | None:
+        """The experts of the pages in the log; None if they were selected for other pages."""
+        same = self.experts_key_ is not None and np.array_equal(self.experts_key_, log.key)
+        return self.experts_ if same else None
 
-    def _table(self, rows: IntArray, at: FloatArray) -> FloatArray:
-        """The page's own, and the weighted means of what its experts have shown."""
-        mine = super()._table(rows, at)
-        assert self.diary_ is not None
-        if self.near_ is None or not np.array_equal(self.near_[0], self.diary_.key):
-            return np.column_stack([mine, np.full((len(rows), 6), np.nan)])
-        notes, near = self.diary_.notes, self.near_[1]
-        row, weight = near.row[rows], near.weight[rows]
-        since = notes["visit"][rows][:, None]
-        shown = [
-            (notes["visit"][row] > since).astype(float),
-            (notes["change"][row] > since).astype(float),
-            *(np.nan_to_num(notes[name][row]) for name in ("rate", "bit", "moved")),
+    def _past_expert_features(self, examples: PastExamples) -> FloatArray:
+        page = examples.past.page
+        unknown = np.full(len(page), np.nan)
+        if self.experts_ is None:
+            return np.column_stack([unknown] * N_EXPERT_FEATURES)
+        row, weight = self.experts_.row[page], self.experts_.weight[page]
+        visited, changed = examples.visited(row), examples.visited(row, changed=True)
+        means = _weighted_means([visited, changed], weight)
+        return np.column_stack([*means, unknown, unknown, unknown, weight.sum(axis=1)])
+
+    def _features(self, log: VisitLog, rows: IntArray, at: FloatArray) -> FloatArray:
+        """Those of the page; weighted means over its experts; the sum of their weights.
+
+        Of an expert: whether it was visited, and changed, since the page's last visit; its rate;
+        whether it changed at its last visit; how far its words moved.
+        """
+        own = super()._features(log, rows, at)
+        experts = self._experts(log)
+        if experts is None:
+            return np.column_stack([own, np.full((len(rows), N_EXPERT_FEATURES), np.nan)])
+        row, weight = experts.row[rows], experts.weight[rows]
+        since = log.columns["visit"][rows][:, None]
+        values = [
+            (log.columns["visit"][row] > since).astype(float),
+            (log.columns["change"][row] > since).astype(float),
+            *(np.nan_to_num(log.columns[name][row]) for name in ("rate", "changed", "distance")),
         ]
-        total = weight.sum(axis=1)
-        means = [
-            np.divide(
-                (values * weight).sum(axis=1),
-                total,
-                out=np.full(len(rows), np.nan),
-                where=total > 0,
-            )
-            for values in shown
-        ]
-        return np.column_stack([mine, *means, total])
+        means = _weighted_means(values, weight)
+        return np.column_stack([own, *means, weight.sum(axis=1)])
+
+
+def _weighted_means(values: list[FloatArray], weight: FloatArray) -> list[FloatArray]:
+    """Means over the columns of each array; NaN where the weights sum to 0."""
+    total = weight.sum(axis=1)
+    unknown = np.full(len(total), np.nan)
+    return [
+        np.divide((value * weight).sum(axis=1), total, out=unknown.copy(), where=total > 0)
+        for value in values
+    ]
+
+
+def is_due(last: Time | None, now: Time, days: float) -> bool:
+    """Whether `days` have passed since `last`, or there is no `last`."""
+    return last is None or now - last >= days * DAY

@@ -1,7 +1,7 @@
-"""What has been noted of recorded visits, so that no old copy need be kept for long?
+"""What a forecaster keeps of recorded visits, so that old copies need not be stored.
 
-Of each page the words of its last copy and how far they moved from those before; of the last cycles
-those of every copy that was fetched. Rows are pages by ascending key, whatever the order asked.
+For each page: the words of its last copy, how far they moved, and its latest counts. For the last
+cycles: the words of every copy fetched. Rows are pages by ascending key.
 """
 
 from __future__ import annotations
@@ -13,57 +13,82 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 
 from recrawl.model import DAY, rows_of
-from recrawl.papers.radinsky.series.snapshots import Snapshots, counted, shares, vocabulary
+from recrawl.papers.radinsky.series.snapshots import (
+    Snapshots,
+    count_words,
+    vocabulary,
+    word_shares,
+)
 
 if TYPE_CHECKING:
-    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages, Time
+    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Pages
 
-CHARACTERS = 20_000  #: of a text that are read
+MAX_CHARACTERS = 20_000  #: characters read of each text
+CYCLES_KEPT = 50
+#: Columns of `features` after the first, which is days since the last visit.
+FEATURES = (
+    "rate",  # changes a day, smoothed
+    "change_share",  # of compared visits
+    "n_compared",
+    "changed",  # at the last compared visit: 1 or 0
+    "changed_before",  # at the one before
+    "days_quiet",  # from the last change to the last visit
+    "distance",  # of the word shares of the last two copies
+    "distance_before",
+)
 
 
 @dataclass
-class Diary:
-    """Notes on pages. `words` is the size of the vocabulary, `cycles` how many are remembered."""
+class VisitLog:
+    """Columns and word counts of the pages at their last visits."""
 
-    words: int = 5_000
-    cycles: int = 50
+    words: int = 5_000  #: size of the vocabulary
     key: KeyArray = field(default_factory=lambda: np.empty(0, np.uint64))
-    notes: dict[str, FloatArray] = field(default_factory=dict)
-    last: Any = None  #: SciPy CSR: the word counts of the last copy of each page
-    fetched: list[Any] = field(default_factory=list)  #: word counts, a table a cycle
-    rows: list[IntArray] = field(default_factory=list)  #: their pages, as places among `key`
-    column: IntArray | None = None  #: the vocabulary
+    columns: dict[str, FloatArray] = field(default_factory=dict)
+    last: Any = None  #: SciPy CSR: word counts of the last copy of each page
+    fetched: list[Any] = field(default_factory=list)  #: word counts, one table per cycle
+    rows: list[IntArray] = field(default_factory=list)  #: the pages of each table
+    vocabulary: IntArray | None = None
 
-    def visited(self, pages: Pages) -> BoolArray:
-        """Which pages, in the order of `key`, have been visited since what is noted of them."""
-        seen = np.nan_to_num(self.notes["visit"], nan=-np.inf)
-        return np.nan_to_num(pages.last_visit, nan=-np.inf) > seen
+    @property
+    def is_empty(self) -> bool:
+        """Whether no visit has been recorded yet."""
+        return "rate" not in self.columns
 
     def align(self, pages: Pages) -> Pages:
-        """The pages in the order of `key`, which new ones are added to."""
+        """The pages by ascending key; new ones get a row, and rows of others are dropped."""
         pages = pages.take(np.argsort(pages.key))
-        if not self.notes or not np.array_equal(pages.key, self.key):
-            self._grow(pages)
+        if not self.columns or not np.array_equal(pages.key, self.key):
+            self._resize(pages)
         return pages
 
-    def note(self, pages: Pages, visited: BoolArray) -> None:
-        """Take down what is now known of the pages, in the order of `key`."""
-        rows = np.flatnonzero(visited)
-        self._read(pages, rows)
-        bits = pages.recent & np.uint64(1), (pages.recent >> np.uint64(1)) & np.uint64(1)
-        self.notes |= {
+    def visited(self, pages: Pages) -> BoolArray:
+        """Which aligned pages have been visited since they were last recorded."""
+        recorded = np.nan_to_num(self.columns["visit"], nan=-np.inf)
+        return np.nan_to_num(pages.last_visit, nan=-np.inf) > recorded
+
+    def record(self, pages: Pages, visited: BoolArray) -> None:
+        """Store what is now known of the aligned pages, and the words of those visited."""
+        self._read_words(pages, np.flatnonzero(visited))
+        last, before = pages.recent & np.uint64(1), (pages.recent >> np.uint64(1)) & np.uint64(1)
+        self.columns |= {
             "visit": pages.last_visit.copy(),
             "change": pages.last_change.copy(),
             "rate": (pages.n_changes + 0.5) / (pages.exposure + 0.5),
-            "often": pages.n_changes / np.maximum(pages.n_compared, 1),
-            "compared": pages.n_compared.astype(np.float64),
-            "bit": np.where(pages.n_compared > 0, bits[0], np.nan),
-            "bit_before": np.where(pages.n_compared > 1, bits[1], np.nan),
-            "quiet": (pages.last_visit - pages.last_change) / DAY,
+            "change_share": pages.n_changes / np.maximum(pages.n_compared, 1),
+            "n_compared": pages.n_compared.astype(np.float64),
+            "changed": np.where(pages.n_compared > 0, last, np.nan),
+            "changed_before": np.where(pages.n_compared > 1, before, np.nan),
+            "days_quiet": (pages.last_visit - pages.last_change) / DAY,
         }
 
+    def features(self, rows: IntArray, at: FloatArray) -> FloatArray:
+        """Features of pages, each at a time of its own: days since the last visit, `FEATURES`."""
+        days = np.maximum(at - self.columns["visit"][rows], 0.0) / DAY
+        return np.column_stack([days, *(self.columns[name][rows] for name in FEATURES)])
+
     def snapshots(self) -> Snapshots:
-        """What the pages said, a column a cycle; -1 where they were not fetched."""
+        """Word counts of the pages, one day per cycle; -1 where a page was not fetched."""
         copy = np.full((len(self.key), len(self.rows)), -1)
         begin = 0
         for cycle, rows in enumerate(self.rows):
@@ -71,62 +96,55 @@ class Diary:
             begin += len(rows)
         return Snapshots(csr_matrix(vstack(self.fetched)), copy)
 
-    def _read(self, pages: Pages, rows: IntArray) -> None:
-        """Count the words of new copies; a visit that showed no change has the words it had."""
-        same = self._had(rows) & (pages.last_change[rows] != pages.last_visit[rows])
-        rows, kept = rows[~same], rows[same]
+    def _read_words(self, pages: Pages, rows: IntArray) -> None:
+        """Count the words of new copies; an unchanged page keeps the words that it had."""
+        unchanged = self._has_words(rows) & (pages.last_change[rows] != pages.last_visit[rows])
+        rows, kept = rows[~unchanged], rows[unchanged]
         texts = pages.take(rows).texts()
         known = ~np.asarray(texts.is_null())
         rows, texts = rows[known], texts.filter(known)
-        if self.column is None:
+        if self.vocabulary is None:
             if not len(rows):
                 return
-            self.column = vocabulary(texts, most=self.words, characters=CHARACTERS)
-        new = counted(texts, self.column, characters=CHARACTERS)
+            self.vocabulary = vocabulary(texts, size=self.words, characters=MAX_CHARACTERS)
+        new = count_words(texts, self.vocabulary, characters=MAX_CHARACTERS)
         if self.last is None:
             self.last = csr_matrix((len(self.key), new.shape[1]))
-        gap = shares(new) - shares(self.last[rows])
-        far = np.sqrt(np.asarray(gap.multiply(gap).sum(axis=1)).ravel())
+        gap = word_shares(new) - word_shares(self.last[rows])
+        distance = np.sqrt(np.asarray(gap.multiply(gap).sum(axis=1)).ravel())
         both = np.concatenate([rows, kept])
-        self.notes["moved_before"][both] = self.notes["moved"][both]
-        self.notes["moved"][kept] = 0.0
-        self.notes["moved"][rows] = np.where(self._had(rows), far, np.nan)
-        self.fetched = [*self.fetched, vstack([new, self.last[kept]])][-self.cycles :]
-        self.rows = [*self.rows, both][-self.cycles :]
-        place = np.arange(len(self.key))
-        place[rows] = len(self.key) + np.arange(len(rows))
-        self.last = csr_matrix(vstack([self.last, new]))[place]
+        self.columns["distance_before"][both] = self.columns["distance"][both]
+        self.columns["distance"][kept] = 0.0
+        self.columns["distance"][rows] = np.where(self._has_words(rows), distance, np.nan)
+        self.fetched = [*self.fetched, vstack([new, self.last[kept]])][-CYCLES_KEPT:]
+        self.rows = [*self.rows, both][-CYCLES_KEPT:]
+        source = np.arange(len(self.key))
+        source[rows] = len(self.key) + np.arange(len(rows))
+        self.last = csr_matrix(vstack([self.last, new]))[source]
 
-    def _had(self, rows: IntArray) -> BoolArray:
-        """Of which pages there is a copy with words."""
+    def _has_words(self, rows: IntArray) -> BoolArray:
         if self.last is None:
             return np.zeros(len(rows), np.bool_)
-        had: BoolArray = np.diff(self.last.indptr)[rows] > 0
-        return had
+        has_words: BoolArray = np.diff(self.last.indptr)[rows] > 0
+        return has_words
 
-    def _grow(self, pages: Pages) -> None:
-        """Make room for pages not known before; those that are gone are forgotten."""
-        place = rows_of(pages.key, self.key)
-        there = place >= 0
-        moved_to = np.full(len(self.key), -1)
-        moved_to[place[there]] = np.flatnonzero(there)
-        empty = np.full(len(pages), np.nan)
-        notes = {}
-        for name in {"visit", "moved", "moved_before", *self.notes}:
-            notes[name] = empty.copy()
-            if name in self.notes:
-                notes[name][there] = self.notes[name][place[there]]
-        self.notes = notes
+    def _resize(self, pages: Pages) -> None:
+        """Make the rows those of `pages`; a new page has NaN and no words."""
+        old = rows_of(pages.key, self.key)
+        known = old >= 0
+        new = np.full(len(self.key), -1)
+        new[old[known]] = np.flatnonzero(known)
+        columns = {}
+        for name in {"visit", "distance", "distance_before", *self.columns}:
+            columns[name] = np.full(len(pages), np.nan)
+            if name in self.columns:
+                columns[name][known] = self.columns[name][old[known]]
+        self.columns = columns
         if self.last is not None:
             nothing = csr_matrix((1, self.last.shape[1]))
-            source = np.where(there, place, len(self.key))
+            source = np.where(known, old, len(self.key))
             self.last = csr_matrix(vstack([self.last, nothing]))[source]
-        rows = [moved_to[rows] for rows in self.rows]
-        self.fetched = [table[new >= 0] for table, new in zip(self.fetched, rows, strict=True)]
-        self.rows = [new[new >= 0] for new in rows]
+        rows = [new[rows] for rows in self.rows]
+        self.fetched = [table[at >= 0] for table, at in zip(self.fetched, rows, strict=True)]
+        self.rows = [at[at >= 0] for at in rows]
         self.key = pages.key.copy()
-
-
-def due(last: Time | None, now: Time, days: float) -> bool:
-    """Whether so many days have passed since a time."""
-    return last is None or now - last >= days * DAY

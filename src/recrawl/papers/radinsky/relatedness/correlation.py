@@ -1,8 +1,9 @@
-"""Which pages move as this one does, perhaps some days earlier? Cross-correlation of their words.
+"""Temporal content similarity by cross-correlation (§6.3): pages whose words move together.
 
-Similarity(p, e) = Σ ω(w) · max over lags of the correlation of Dyn(w, p) with Dyn(w, e) that many
-days before, over Σ ω(w), so that a page is 1 to itself (Radinsky & Bennett 2013). Sums are over the
-words of p's last copy that moved; the others correlate with nothing.
+Similarity(p, e) = Σ ω(w) · max over lags d of corr(Dyn(w, p)[i], Dyn(w, e)[i − d]) / Σ ω(w), summed
+over the words of p's last copy that move; words that do not move correlate with nothing. The
+division, which the paper lacks, makes a page's similarity to itself 1. A correlation is divided by
+the length of the series at every lag, as in the paper, so long lags count less.
 """
 
 from __future__ import annotations
@@ -13,76 +14,65 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.series.word_series import best, trimmed
+from recrawl.model import owners
+from recrawl.papers.radinsky.relatedness.search import (
+    INDEX_WORDS,
+    MAX_CANDIDATES,
+    as_neighbours,
+    insert,
+    search_all,
+)
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Neighbours
-    from recrawl.papers.radinsky.series.word_series import Dynamics
+    from recrawl.papers.radinsky.series.word_series import WordSeries
 
-LAGS = (0, 7)  #: days that a page may be ahead: (1, 7) asks for those that lead
-CANDIDATES = 400  #: pages that are looked at for each: those that share most moving words with it
-WORDS = 64  #: of a page by which these are found: those of the highest TF-IDF
+LAGS = (0, 7)  #: days by which a related page may lead; (1, 7) finds only pages that lead
 
 
-def cross_correlation(x: FloatArray, y: FloatArray, lags: tuple[int, int] = LAGS) -> FloatArray:
-    """Correlation of x with y so many days before, for each lag; a constant correlates with none.
-
-    Divided by the length of the series at every lag, so that long lags count less.
-    """
-    lags = checked(lags)
-    found: FloatArray = _at_lags(
-        _standard(np.asarray(x, float)), _standard(np.asarray(y, float)), *lags
-    )
-    return found
-
-
-def checked(lags: tuple[int, int]) -> tuple[int, int]:
-    """Refuse lags that are none."""
-    if not 0 <= lags[0] <= lags[1]:
-        raise BadInput(f"lags must be two days, 0 <= first <= last. Got {lags}; try (0, 7).")
-    return lags
-
-
-def correlated(
-    dynamics: Dynamics, k: int = 20, *, lags: tuple[int, int] = LAGS, exact: bool = False
+def most_correlated(
+    words: WordSeries, k: int = 20, *, lags: tuple[int, int] = LAGS, exact: bool = False
 ) -> Neighbours:
-    """The k pages most similar to each; fewer where no others have words that move along.
+    """The k pages most similar to each; fewer where not enough pages have words that move together.
 
-    Pages that share the moving words of highest TF-IDF are looked at first, and none that cannot be
-    among the k; with `exact` all are looked at.
+    Compares the candidates that share the moving words of highest TF-IDF, and skips those that
+    cannot be among the k; with `exact`, compares all pages.
     """
-    least, most = checked(lags)
-    z = _rows(dynamics.series)
-    columns = (dynamics.start, dynamics.word, dynamics.weight, dynamics.slot)
-    owner = np.repeat(np.arange(dynamics.pages), np.diff(dynamics.start))
-    moves = dynamics.slot >= 0
-    total = np.bincount(owner[moves], dynamics.weight[moves], minlength=dynamics.pages)
-    begins, places = dynamics.index(moves)
-    reach = (dynamics.pages, np.iinfo(np.int64).max) if exact else (CANDIDATES, WORDS)
+    min_lag, max_lag = lags
+    if not 0 <= min_lag <= max_lag:
+        raise BadInput(f"lags must be two days, 0 <= first <= last. Got {lags}; try (0, 7).")
+    z = _standardise_rows(words.series)
+    columns = (words.start, words.word, words.weight, words.slot)
+    owner = owners(words.start)
+    moves = words.slot >= 0
+    total = np.bincount(owner[moves], words.weight[moves], minlength=words.pages)
+    begins, entries = words.inverted(moves)
+    reach = (words.pages, np.iinfo(np.int64).max) if exact else (MAX_CANDIDATES, INDEX_WORDS)
 
     def search(begin: int, end: int, row: IntArray, value: FloatArray) -> None:
-        _search(*columns, z, begins, owner[places], begin, end, least, most, *reach, row, value)
+        rest = (begin, end, min_lag, max_lag, *reach, row, value)
+        _search(*columns, z, begins, owner[entries], *rest)
 
-    row, value = best(search, dynamics.pages, k)
-    return trimmed(row, value / np.maximum(total, 1e-300)[:, None])
+    row, value = search_all(search, words.pages, k)
+    return as_neighbours(row, value / np.maximum(total, 1e-300)[:, None])
 
 
 @njit(cache=True, nogil=True)
-def _standard(x):  # type: ignore[no-untyped-def]
-    """Mean 0, and length 1; all 0 for a constant."""
+def _standardise(x):  # type: ignore[no-untyped-def]
+    """Mean 0 and length 1; all 0 for a constant series."""
     out = x - x.mean()
     size = np.sqrt((out * out).sum())
-    # What rounding leaves of a constant is none.
+    # Rounding leaves a little of a constant: it counts as 0.
     if size <= 1e-12 * (1.0 + np.abs(x).max()) * len(x):
         return np.zeros_like(out)
     return out / size
 
 
 @njit(cache=True, nogil=True)
-def _rows(series):  # type: ignore[no-untyped-def]
+def _standardise_rows(series):  # type: ignore[no-untyped-def]
     out = np.empty_like(series)
     for row in range(len(series)):
-        out[row] = _standard(series[row].astype(np.float64))
+        out[row] = _standardise(series[row].astype(np.float64))
     return out
 
 
@@ -95,16 +85,8 @@ def _dot(x, y, lag):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _at_lags(x, y, least, most):  # type: ignore[no-untyped-def]
-    out = np.zeros(most - least + 1)
-    for lag in range(least, min(most, len(x) - 1) + 1):
-        out[lag - least] = _dot(x, y, lag)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _similarity(start, word, weight, slot, z, p, e, least, most):  # type: ignore[no-untyped-def]
-    """Σ ω · max correlation over the words of p that move in both."""
+def _similarity(start, word, weight, slot, z, p, e, min_lag, max_lag):  # type: ignore[no-untyped-def]
+    """Σ ω · max correlation over the words of p that move in both pages."""
     total = 0.0
     b, end = start[e], start[e + 1]
     for a in range(start[p], start[p + 1]):
@@ -114,7 +96,7 @@ def _similarity(start, word, weight, slot, z, p, e, least, most):  # type: ignor
             b += 1
         if b < end and word[b] == word[a] and slot[b] >= 0:
             top = -1.0
-            for lag in range(least, min(most, z.shape[1] - 1) + 1):
+            for lag in range(min_lag, min(max_lag, z.shape[1] - 1) + 1):
                 top = max(top, _dot(z[slot[a]], z[slot[b]], lag))
             total += weight[a] * top
     return total
@@ -122,56 +104,28 @@ def _similarity(start, word, weight, slot, z, p, e, least, most):  # type: ignor
 
 @njit(cache=True, nogil=True)
 def _search(  # type: ignore[no-untyped-def]
-    start,
-    word,
-    weight,
-    slot,
-    z,
-    begins,
-    owner,
-    begin,
-    end,
-    least,
-    most,
-    candidates,
-    words,
-    row,
-    value,
-):
+    start, word, weight, slot, z, begins, owner, begin, end,
+    min_lag, max_lag, max_candidates, index_words, row, value,
+):  # fmt: skip
     """Fill row and value of the pages from begin to end with their most similar pages."""
     pages, k = len(start) - 1, row.shape[1]
     bound = np.zeros(pages)
     for p in range(begin, end):
-        mine = np.arange(start[p], start[p + 1])
-        mine = mine[(slot[mine] >= 0) & (weight[mine] > 0)]
-        mine = mine[np.argsort(-weight[mine])]
-        rest = weight[mine[words:]].sum()
+        entries = np.arange(start[p], start[p + 1])
+        entries = entries[(slot[entries] >= 0) & (weight[entries] > 0)]
+        entries = entries[np.argsort(-weight[entries])]
+        rest = weight[entries[index_words:]].sum()
         bound[:] = 0.0
-        for a in mine[:words]:
+        for a in entries[:index_words]:
             for at in range(begins[word[a]], begins[word[a] + 1]):
                 bound[owner[at]] += weight[a]
         bound[p] = 0.0
-        near = np.flatnonzero(bound)
-        order = near[np.argsort(-bound[near])][:candidates]
-        found = 0
-        for e in order:
-            if found == k and bound[e] + rest <= value[p - begin, k - 1]:
+        candidates = np.flatnonzero(bound)
+        candidates = candidates[np.argsort(-bound[candidates])][:max_candidates]
+        n = 0
+        for e in candidates:
+            if n == k and bound[e] + rest <= value[p - begin, k - 1]:
                 break
-            worth = _similarity(start, word, weight, slot, z, p, e, least, most)
+            worth = _similarity(start, word, weight, slot, z, p, e, min_lag, max_lag)
             if worth > 0:
-                found = place(row[p - begin], value[p - begin], found, e, worth)
-
-
-@njit(cache=True, nogil=True)
-def place(row, value, found, e, worth):  # type: ignore[no-untyped-def]
-    """Keep a page among the best so far, the highest first; how many there are then."""
-    if found < len(row):
-        found += 1
-    elif worth <= value[found - 1]:
-        return found
-    at = found - 1
-    while at > 0 and value[at - 1] < worth:
-        row[at], value[at] = row[at - 1], value[at - 1]
-        at -= 1
-    row[at], value[at] = e, worth
-    return found
+                n = insert(row[p - begin], value[p - begin], n, e, worth)

@@ -1,9 +1,10 @@
-"""Which pages move as this one does, if time may stretch? Dynamic time warping of their words.
+"""Temporal content similarity by dynamic time warping (§6.3, Figure 5).
 
 Distance(p, e) = Σ ω(w) · DTW(Dyn(w, p), Dyn(w, e)) over the words of p's last copy; a word that e
-has not is 0 there. As a weight it is 1 / (1 + d), d being the distance by Σ ω(w) and by days, for
-the paper does not say how to weigh by it (Radinsky & Bennett 2013; the recurrence of their Figure
-5 put right).
+lacks is 0 there. The weight of a page is 1 / (1 + d), where d is the distance divided by Σ ω(w) and
+by the number of days; the paper does not say how to weigh. The recurrence is the usual one, which
+Figure 5 misprints: D[i, j] = |x_i − y_j| + min(D[i−1, j], D[i, j−1], D[i−1, j−1]), where
+|i − j| <= band (Sakoe & Chiba 1978).
 """
 
 from __future__ import annotations
@@ -14,55 +15,49 @@ import numpy as np
 from numba import njit
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.relatedness.correlation import place
-from recrawl.papers.radinsky.series.word_series import best, trimmed
+from recrawl.model import owners
+from recrawl.papers.radinsky.relatedness.search import (
+    INDEX_WORDS,
+    MAX_CANDIDATES,
+    as_neighbours,
+    insert,
+    search_all,
+)
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Neighbours
-    from recrawl.papers.radinsky.series.word_series import Dynamics
+    from recrawl.papers.radinsky.series.word_series import WordSeries
 
-BAND = 5  #: days that may lie between two that are matched
-FRAME = 5  #: days of a frame, whose mean stands for them in a first comparison
-CANDIDATES = 400
-WORDS = 64
+BAND = 5  #: most days between two days that are matched
+FRAME = 5  #: days in a frame; the mean of a frame stands for it in the lower bound
 
 
-def dtw(x: FloatArray, y: FloatArray, band: int | None = None) -> float:
-    """The least sum of |x − y| over all ways to match the two in order, each value at least once.
-
-    With a `band` only days so far apart are matched (Sakoe & Chiba 1978), or as far as the lengths
-    of the series differ.
-    """
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    if not len(x) or not len(y) or (band is not None and band < 0):
-        raise BadInput(f"dtw needs two series and a band >= 0. Got {len(x)}, {len(y)} and {band}.")
-    wide = max(len(x), len(y)) if band is None else max(band, abs(len(x) - len(y)))
-    return float(_warp(x, y, wide, np.full(len(y) + 1, np.inf)))
-
-
-def warped(dynamics: Dynamics, k: int = 20, *, band: int = BAND, exact: bool = False) -> Neighbours:
+def nearest_by_dtw(
+    words: WordSeries, k: int = 20, *, band: int = BAND, exact: bool = False
+) -> Neighbours:
     """The k pages nearest to each.
 
-    Pages that share the words of highest TF-IDF are looked at, and warped only where a lower bound
-    from frames (Keogh & Pazzani 2000) lets them be among the k; with `exact` all pages are.
+    Compares the candidates that share the words of highest TF-IDF, and warps them only where a
+    lower bound from frames (Keogh & Pazzani 2000) allows them among the k; with `exact`, all pages.
     """
     if band < 0:
         raise BadInput(f"band must be 0 or more. Got {band}; try 5.")
-    columns = (dynamics.start, dynamics.word, dynamics.weight, dynamics.level, dynamics.slot)
-    frames = _frames(dynamics.series, band)
-    begins, places = dynamics.index(np.ones(len(dynamics.word), np.bool_))
-    owner = np.repeat(np.arange(dynamics.pages), np.diff(dynamics.start))[places]
+    columns = (words.start, words.word, words.weight, words.level, words.slot)
+    frames = _frames(words.series, band)
+    begins, entries = words.inverted(np.ones(len(words.word), np.bool_))
+    owner = owners(words.start)[entries]
 
     def search(begin: int, end: int, row: IntArray, value: FloatArray) -> None:
-        rest = (*frames, begins, places, owner, begin, end, band, exact, row, value)
-        _search(*columns, dynamics.series, *rest)
+        rest = (*frames, begins, entries, owner, begin, end, band, exact, row, value)
+        _search(*columns, words.series, *rest)
 
-    row, value = best(search, dynamics.pages, k)
-    return trimmed(row, np.where(row >= 0, 1.0 / (1.0 - value), 0.0))
+    row, value = search_all(search, words.pages, k)
+    return as_neighbours(row, np.where(row >= 0, 1.0 / (1.0 - value), 0.0))
 
 
 @njit(cache=True, nogil=True)
-def _warp(x, y, band, line):  # type: ignore[no-untyped-def]
+def _dtw(x, y, band, line):  # type: ignore[no-untyped-def]
+    """Least sum of |x − y| over all matchings in order; `line` is scratch, len(y) + 1 values."""
     line[:] = np.inf
     line[0] = 0.0
     for i in range(len(x)):
@@ -78,7 +73,7 @@ def _warp(x, y, band, line):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _frames(series, band):  # type: ignore[no-untyped-def]
-    """Of each frame of each series its mean, and the highest and lowest within a band of it."""
+    """Mean of each frame of each series, and the highest and lowest value within a band of it."""
     days = series.shape[1]
     frames = (days + FRAME - 1) // FRAME
     shape = (len(series), frames)
@@ -93,8 +88,8 @@ def _frames(series, band):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _at_least(mean, high, low, a, b, days):  # type: ignore[no-untyped-def]
-    """No warping within the band costs less."""
+def _lower_bound(mean, high, low, a, b, days):  # type: ignore[no-untyped-def]
+    """No matching within the band costs less."""
     total = 0.0
     for f in range(mean.shape[1]):
         over = max(mean[a, f] - high[b, f], low[b, f] - mean[a, f])
@@ -104,8 +99,8 @@ def _at_least(mean, high, low, a, b, days):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _against(x, level):  # type: ignore[no-untyped-def]
-    """The distance to a series that does not move: every way to match costs that at least."""
+def _from_constant(x, level):  # type: ignore[no-untyped-def]
+    """Distance of x to a constant series; no matching costs less."""
     total = 0.0
     for i in range(len(x)):
         total += abs(x[i] - level)
@@ -114,14 +109,14 @@ def _against(x, level):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _cost(level, slot, series, a, b, days):  # type: ignore[no-untyped-def]
-    """The distance of two words of which at most one moves; -1 where both do. b < 0: not there."""
+    """Distance of two words of which at most one moves; -1 if both do. b < 0: e lacks the word."""
     other = level[b] if b >= 0 else 0.0
     if slot[a] < 0 and (b < 0 or slot[b] < 0):
         return days * abs(level[a] - other)
     if b < 0 or slot[b] < 0:
-        return _against(series[slot[a]], other)
+        return _from_constant(series[slot[a]], other)
     if slot[a] < 0:
-        return _against(series[slot[b]], level[a])
+        return _from_constant(series[slot[b]], level[a])
     return -1.0
 
 
@@ -129,9 +124,9 @@ def _cost(level, slot, series, a, b, days):  # type: ignore[no-untyped-def]
 def _distance(  # type: ignore[no-untyped-def]
     start, word, weight, level, slot, series, mean, high, low, p, e, band, limit, pairs, line
 ):
-    """The distance from p to e, or infinity if it must be more than `limit`."""
+    """Distance from p to e, or infinity once it exceeds `limit`."""
     days = series.shape[1]
-    total, both = 0.0, 0
+    total, n_pairs = 0.0, 0
     b, end = start[e], start[e + 1]
     for a in range(start[p], start[p + 1]):
         if weight[a] <= 0:
@@ -141,16 +136,16 @@ def _distance(  # type: ignore[no-untyped-def]
         mate = b if b < end and word[b] == word[a] else -1
         cost = _cost(level, slot, series, a, mate, days)
         if cost < 0:
-            pairs[both, 0], pairs[both, 1] = a, mate
-            both += 1
-            cost = _at_least(mean, high, low, slot[a], slot[mate], days)
+            pairs[n_pairs, 0], pairs[n_pairs, 1] = a, mate
+            n_pairs += 1
+            cost = _lower_bound(mean, high, low, slot[a], slot[mate], days)
         total += weight[a] * cost
         if total > limit:
             return np.inf
-    for at in range(both):
+    for at in range(n_pairs):
         a, mate = pairs[at, 0], pairs[at, 1]
-        cost = _warp(series[slot[a]], series[slot[mate]], band, line)
-        total += weight[a] * (cost - _at_least(mean, high, low, slot[a], slot[mate], days))
+        cost = _dtw(series[slot[a]], series[slot[mate]], band, line)
+        total += weight[a] * (cost - _lower_bound(mean, high, low, slot[a], slot[mate], days))
         if total > limit:
             return np.inf
     return total
@@ -158,42 +153,42 @@ def _distance(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _search(  # type: ignore[no-untyped-def]
-    start, word, weight, level, slot, series, mean, high, low, begins, places, owner,
+    start, word, weight, level, slot, series, mean, high, low, begins, entries, owner,
     begin, end, band, exact, row, value,
 ):  # fmt: skip
-    """Fill row and value (minus the distance by weight and day) of the pages from begin to end."""
+    """Fill row and value (minus the distance per weight and day) of the pages from begin to end."""
     pages, k, days = len(start) - 1, row.shape[1], series.shape[1]
     saved = np.zeros(pages)
     pairs = np.empty((np.diff(start).max() if pages else 0, 2), np.int64)
     line = np.full(days + 1, np.inf)
     for p in range(begin, end):
-        mine = np.arange(start[p], start[p + 1])
-        mine = mine[weight[mine] > 0]
-        scale = max(weight[mine].sum() * days, 1e-300)
+        own = np.arange(start[p], start[p + 1])
+        own = own[weight[own] > 0]
+        scale = max(weight[own].sum() * days, 1e-300)
         if exact:
-            order = np.arange(pages)
-            order = order[order != p] if len(mine) else order[:0]
+            candidates = np.arange(pages)
+            candidates = candidates[candidates != p] if len(own) else candidates[:0]
         else:
-            order = _candidates(word, weight, level, begins, places, owner, mine, p, saved)
-        found = 0
-        for e in order:
-            limit = np.inf if exact or found < k else -value[p - begin, k - 1] * scale
-            far = _distance(
+            candidates = _candidates(word, weight, level, begins, entries, owner, own, p, saved)
+        n = 0
+        for e in candidates:
+            limit = np.inf if exact or n < k else -value[p - begin, k - 1] * scale
+            distance = _distance(
                 start, word, weight, level, slot, series, mean, high, low,
                 p, e, band, limit, pairs, line,
             )  # fmt: skip
-            if far < np.inf:
-                found = place(row[p - begin], value[p - begin], found, e, -far / scale)
+            if distance < np.inf:
+                n = insert(row[p - begin], value[p - begin], n, e, -distance / scale)
 
 
 @njit(cache=True, nogil=True)
-def _candidates(word, weight, level, begins, places, owner, mine, p, saved):  # type: ignore[no-untyped-def]
-    """The pages whose shared words bring them nearest, as far as their means tell."""
+def _candidates(word, weight, level, begins, entries, owner, own, p, saved):  # type: ignore[no-untyped-def]
+    """The pages whose shared words bring them nearest, judged by the mean of each word."""
     saved[:] = 0.0
-    for a in mine[np.argsort(-weight[mine])][:WORDS]:
+    for a in own[np.argsort(-weight[own])][:INDEX_WORDS]:
         for at in range(begins[word[a]], begins[word[a] + 1]):
-            near = level[a] - abs(level[a] - level[places[at]])
-            saved[owner[at]] += weight[a] * near
+            saving = level[a] - abs(level[a] - level[entries[at]])
+            saved[owner[at]] += weight[a] * saving
     saved[p] = -np.inf
     near = np.flatnonzero(saved > 0)
-    return near[np.argsort(-saved[near])][:CANDIDATES]
+    return near[np.argsort(-saved[near])][:MAX_CANDIDATES]

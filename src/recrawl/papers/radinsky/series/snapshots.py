@@ -1,8 +1,8 @@
-"""What did each page say on each day? Word counts, each different copy of a page once."""
+"""Word counts of pages by day; each distinct copy of a page is counted once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from recrawl.model import FloatArray, IntArray
 
-MOST_WORDS = 20_000  #: of the vocabulary: those in most copies
-CHARACTERS = 200_000  #: of a text that are read
+VOCABULARY_SIZE = 20_000  #: words kept: those in most copies
+MAX_CHARACTERS = 200_000  #: characters read of each text
 
 
 @dataclass(frozen=True)
 class Snapshots:
-    """Page p said on day d what row `copy[p, d]` of `counts` holds; -1 where that is not known."""
+    """On day d, page p has the words of row `copy[p, d]` of `counts`; -1 where unknown."""
 
-    counts: Any  #: SciPy CSR, a row a copy, a column a word
+    counts: Any  #: SciPy CSR; one row per copy, one column per word
     copy: IntArray
 
     @property
@@ -35,59 +35,44 @@ class Snapshots:
     def days(self) -> int:
         return int(self.copy.shape[1])
 
-    def until(self, day: int) -> Snapshots:
-        """What was known after so many days."""
-        return replace(self, copy=self.copy[:, :day])
-
     def last(self) -> IntArray:
-        """The last copy of each page; -1 where there is none."""
-        seen = self.copy >= 0
-        at = self.days - 1 - np.argmax(seen[:, ::-1], axis=1)
-        return np.where(seen.any(axis=1), self.copy[np.arange(self.pages), at], -1)
+        """Row of `counts` of the last copy of each page; -1 where there is none."""
+        known = self.copy >= 0
+        day = self.days - 1 - np.argmax(known[:, ::-1], axis=1)
+        return np.where(known.any(axis=1), self.copy[np.arange(self.pages), day], -1)
 
     def idf(self) -> FloatArray:
-        """ln(pages / pages that have the word in their last copy); 0 for words on none."""
+        """ln(pages / pages whose last copy has the word); 0 for words in no last copy."""
         last = self.last()
         held = self.counts[last[last >= 0]]
         pages = np.bincount(held.indices, minlength=self.counts.shape[1])
-        found: FloatArray = np.log(max(self.pages, 1) / np.maximum(pages, 1))
-        return np.where(pages > 0, found, 0.0)
-
-    def distributions(self) -> Any:
-        """The copies as shares of their words."""
-        return shares(self.counts)
+        idf: FloatArray = np.log(max(self.pages, 1) / np.maximum(pages, 1))
+        return np.where(pages > 0, idf, 0.0)
 
 
 def vocabulary(
-    texts: pa.Array, *, most: int = MOST_WORDS, characters: int = CHARACTERS
+    texts: pa.Array, *, size: int = VOCABULARY_SIZE, characters: int = MAX_CHARACTERS
 ) -> IntArray:
-    """Of each bucket of words its column; -1 for all but the `most` that most texts hold."""
-    if most < 1:
-        raise BadInput(f"words, the size of the vocabulary, must be 1 or more. Got {most}.")
-    held = document_counts(texts, characters)
-    words = np.argsort(-held, kind="stable")[: min(most, int((held > 0).sum()))]
+    """Column of each bucket of words; -1 for all but the `size` words that most texts contain."""
+    if size < 1:
+        raise BadInput(f"words, the size of the vocabulary, must be 1 or more. Got {size}.")
+    document_frequency = document_counts(texts, characters)
+    n_words = min(size, int((document_frequency > 0).sum()))
+    words = np.argsort(-document_frequency, kind="stable")[:n_words]
     column = np.full(BUCKETS, -1)
     column[words] = np.arange(len(words))
     return column
 
 
-def counted(
-    texts: pa.Array,
-    column: IntArray | None = None,
-    *,
-    most: int = MOST_WORDS,
-    characters: int = CHARACTERS,
-) -> Any:
-    """Word counts of texts, a row each; the columns are those of a vocabulary, or of their own."""
-    if column is None:
-        column = vocabulary(texts, most=most, characters=characters)
+def count_words(texts: pa.Array, column: IntArray, *, characters: int = MAX_CHARACTERS) -> Any:
+    """Word counts (SciPy CSR): one row per text, columns as in the vocabulary `column`."""
     table = term_counts(texts, column, max(int(column.max()) + 1, 1), characters)
     table = table.astype(np.float64)
     table.sort_indices()
     return table
 
 
-def shares(counts: Any) -> Any:
-    """Counts as shares of their row; an empty row has none."""
+def word_shares(counts: Any) -> Any:
+    """Unigram distribution of each row: counts divided by the sum of the row (§4.2.1, f2)."""
     totals = np.repeat(np.asarray(counts.sum(axis=1)).ravel(), np.diff(counts.indptr))
     return csr_matrix((counts.data / totals, counts.indices, counts.indptr), shape=counts.shape)

@@ -1,4 +1,4 @@
-"""Pages like this one: known answers, plain slow versions, and pages that make trouble."""
+"""Related pages: known values, plain slow versions, and pages that are easy to get wrong."""
 
 from __future__ import annotations
 
@@ -9,19 +9,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.relatedness.correlation import correlated, cross_correlation
-from recrawl.papers.radinsky.relatedness.cosine import alike
-from recrawl.papers.radinsky.relatedness.linked import joined
-from recrawl.papers.radinsky.relatedness.warping import dtw, warped
-from recrawl.papers.radinsky.series.snapshots import Snapshots, counted
-from recrawl.papers.radinsky.series.word_series import dynamics
+from recrawl.papers.radinsky.relatedness import correlation, warping
+from recrawl.papers.radinsky.relatedness.correlation import most_correlated
+from recrawl.papers.radinsky.relatedness.cosine import most_similar
+from recrawl.papers.radinsky.relatedness.linked import linked_pages
+from recrawl.papers.radinsky.relatedness.warping import nearest_by_dtw
+from recrawl.papers.radinsky.series.snapshots import Snapshots, count_words, vocabulary
+from recrawl.papers.radinsky.series.word_series import word_series
 
 X, Y = (0, 0, 0, 1, 3, 1, 0, 0), (0, 1, 3, 1, 0, 0, 0, 0)
-values = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=1, max_size=30)
+pairs_of_values = st.lists(
+    st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=1, max_size=30
+)
+
+
+def dtw(x, y, band=99):
+    band = max(band, abs(len(x) - len(y)))
+    return warping._dtw(np.array(x, float), np.array(y, float), band, np.empty(len(y) + 1))
+
+
+def cross_correlation(x, y, lag):
+    x, y = (correlation._standardise(np.array(values, float)) for values in (x, y))
+    return correlation._dot(x, y, lag) if lag < len(x) else 0.0
+
+
+def counts_of(texts):
+    texts = pa.array(texts, pa.large_string())
+    return count_words(texts, vocabulary(texts))
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "far"),
+    ("x", "y", "distance"),
     [
         ((1, 2, 3, 4), (1, 1, 2, 3), 1),
         ((0, 0, 1, 2, 1, 0), (0, 1, 2, 1, 0, 0), 0),
@@ -30,20 +48,20 @@ values = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_siz
         ((0, 1, 0, 1), (1, 0, 1, 0), 2),
     ],
 )
-def test_known_warpings(x, y, far):
-    assert dtw(x, y) == far
+def test_known_values_of_dtw(x, y, distance):
+    assert dtw(x, y) == distance
 
 
-def test_known_correlations():
+def test_known_values_of_cross_correlation():
     leads = [-0.269841, 0.315476, 0.900794, 0.216270, -0.388889]
-    np.testing.assert_allclose(cross_correlation(X, Y, (0, 4)), leads, atol=1e-6)
-    swapped = [-0.269841, -0.446429, -0.416667]
-    np.testing.assert_allclose(cross_correlation(Y, X, (0, 2)), swapped, atol=1e-6)
-    np.testing.assert_allclose(cross_correlation(X, Y, (2, 3)), leads[2:4], atol=1e-6)
+    by_lag = [cross_correlation(X, Y, lag) for lag in range(5)]
+    np.testing.assert_allclose(by_lag, leads, atol=1e-6)
+    swapped = [cross_correlation(Y, X, lag) for lag in range(3)]
+    np.testing.assert_allclose(swapped, [-0.269841, -0.446429, -0.416667], atol=1e-6)
 
 
-def plain_dtw(x, y, band=None):
-    band = max(len(x), len(y)) if band is None else max(band, abs(len(x) - len(y)))
+def plain_dtw(x, y, band):
+    band = max(band, abs(len(x) - len(y)))
     table = np.full((len(x) + 1, len(y) + 1), np.inf)
     table[0, 0] = 0
     for i in range(1, len(x) + 1):
@@ -58,9 +76,9 @@ def plain_dtw(x, y, band=None):
 @given(
     st.lists(st.floats(-9, 9), min_size=1, max_size=12),
     st.lists(st.floats(-9, 9), min_size=1, max_size=12),
-    st.none() | st.integers(0, 12),
+    st.integers(0, 12),
 )
-def test_warping_equals_the_plain_table(x, y, band):
+def test_dtw_equals_the_plain_table(x, y, band):
     assert dtw(x, y, band) == pytest.approx(plain_dtw(x, y, band))
 
 
@@ -73,11 +91,10 @@ def plain_correlation(x, y, lag):
 
 
 @settings(deadline=None)
-@given(values, st.integers(0, 4), st.integers(0, 6))
-def test_correlation_equals_the_plain_formula(pairs, least, more):
+@given(pairs_of_values, st.integers(0, 6))
+def test_cross_correlation_equals_the_plain_formula(pairs, lag):
     x, y = np.array(pairs, float).T / 7
-    plain = [plain_correlation(x, y, lag) for lag in range(least, least + more + 1)]
-    np.testing.assert_allclose(cross_correlation(x, y, (least, least + more)), plain, atol=1e-9)
+    assert cross_correlation(x, y, lag) == pytest.approx(plain_correlation(x, y, lag), abs=1e-9)
 
 
 def random_snapshots(seed=0, pages=30, days=20, words=25, missing=0.1):
@@ -93,11 +110,11 @@ def random_snapshots(seed=0, pages=30, days=20, words=25, missing=0.1):
                 texts.append(" ".join(said))
             copy[page, day] = len(texts) - 1
     copy[random.random(copy.shape) < missing] = -1
-    return Snapshots(counted(pa.array(texts, pa.large_string())), copy)
+    return Snapshots(counts_of(texts), copy)
 
 
 def dense_series(snapshots, page):
-    """TF-IDF by word and day, the plain way; missing days are as the last known one."""
+    """TF-IDF by word and day, in plain code; a missing day equals the last known one."""
     copy = snapshots.copy[page]
     known = np.flatnonzero(copy >= 0)
     at = [copy[max(known[known <= d], default=known[0])] for d in range(len(copy))]
@@ -123,9 +140,9 @@ def plain_distance(snapshots, p, e, band):
 
 
 @pytest.mark.parametrize("lags", [(0, 4), (1, 3)])
-def test_correlated_pages_are_those_of_the_plain_way(lags):
+def test_most_correlated_equals_the_plain_similarity(lags):
     snapshots = random_snapshots()
-    found = correlated(dynamics(snapshots), 5, lags=lags)
+    found = most_correlated(word_series(snapshots), 5, lags=lags)
     for page in (0, 7, 29):
         plain = np.array([plain_similarity(snapshots, page, e, lags) for e in range(30)])
         plain[page] = -1
@@ -134,9 +151,9 @@ def test_correlated_pages_are_those_of_the_plain_way(lags):
         np.testing.assert_allclose(plain[found.row[page]], best, rtol=1e-4)
 
 
-def test_warped_pages_are_those_of_the_plain_way():
+def test_nearest_by_dtw_equals_the_plain_distance():
     snapshots = random_snapshots(seed=1)
-    found = warped(dynamics(snapshots), 5, band=3)
+    found = nearest_by_dtw(word_series(snapshots), 5, band=3)
     for page in (0, 13, 29):
         plain = np.array([plain_distance(snapshots, page, e, 3) for e in range(30)])
         plain[page] = np.inf
@@ -144,16 +161,16 @@ def test_warped_pages_are_those_of_the_plain_way():
         np.testing.assert_allclose(found.weight[page], 1 / (1 + best), rtol=1e-4)
 
 
-@pytest.mark.parametrize("search", [correlated, warped])
-def test_looking_at_few_finds_what_looking_at_all_does(search):
-    told = dynamics(random_snapshots(seed=2, pages=120))
-    fast, exact = search(told, 10), search(told, 10, exact=True)
+@pytest.mark.parametrize("search", [most_correlated, nearest_by_dtw])
+def test_candidates_contain_the_exact_neighbours(search):
+    words = word_series(random_snapshots(seed=2, pages=120))
+    fast, exact = search(words, 10), search(words, 10, exact=True)
     np.testing.assert_allclose(fast.weight, exact.weight, rtol=1e-5)
 
 
-def test_alike_is_the_cosine():
+def test_most_similar_is_by_cosine():
     snapshots = random_snapshots(seed=3)
-    found = alike(snapshots, 4)
+    found = most_similar(snapshots, 4)
     words = snapshots.counts[snapshots.last()].toarray()
     words /= np.linalg.norm(words, axis=1, keepdims=True)
     near = words @ words.T
@@ -161,58 +178,66 @@ def test_alike_is_the_cosine():
     np.testing.assert_allclose(found.weight, np.sort(near, axis=1)[:, :-5:-1])
 
 
-def test_linked_is_one_step_either_way():
-    found = joined(np.array([0, 1, 3, 3]), np.array([1, 2, 3, 0]), 5, k=2)
+def test_linked_pages_are_one_link_away_in_either_direction():
+    found = linked_pages(np.array([0, 1, 3, 3]), np.array([1, 2, 3, 0]), 5, k=2)
     assert [set(row[row >= 0].tolist()) for row in found.row] == [{1, 3}, {0, 2}, {1}, {0}, set()]
     assert set(found.weight.ravel()) == {0.0, 1.0}
 
 
-def test_without_links_nobody_is_linked():
+def test_without_links_no_page_is_related():
     none = np.empty(0, np.int64)
-    assert (joined(none, none, 3).row == -1).all()
+    assert (linked_pages(none, none, 3).row == -1).all()
 
 
-def trouble():
-    """An empty page, pages of one word, two identical ones, one that vanishes, one never seen."""
+def hard_pages():
+    """Empty, of one word, two identical, one that vanishes, one never seen."""
     texts = ["", "one", "one", "red green blue red", "red green blue red", "red green", "blue sky"]
     copy = np.array([[0] * 6, [1] * 6, [2] * 6, [3] * 6, [4] * 6, [5, 6, 5, -1, -1, -1], [-1] * 6])
-    return Snapshots(counted(pa.array(texts, pa.large_string())), copy)
+    return Snapshots(counts_of(texts), copy)
 
 
 @pytest.mark.parametrize(
     ("search", "twin"),
-    [(lambda s: correlated(dynamics(s)), -1), (lambda s: warped(dynamics(s)), 4), (alike, 4)],
+    [
+        (lambda s: most_correlated(word_series(s)), -1),
+        (lambda s: nearest_by_dtw(word_series(s)), 4),
+        (most_similar, 4),
+    ],
 )
-def test_pages_that_make_trouble(search, twin):
-    found = search(trouble())
+def test_hard_pages(search, twin):
+    found = search(hard_pages())
     assert found.row.shape == (7, 20)  # fewer pages than k
     assert np.isfinite(found.weight).all()
     assert ((found.weight > 0) == (found.row >= 0)).all()
-    assert (found.row[[0, 6]] == -1).all()  # of nothing nobody is like
+    assert (found.row[[0, 6]] == -1).all()  # a page without words has no neighbours
     assert (found.row != np.arange(7)[:, None]).all()
-    assert found.row[3, 0] == twin  # what never moves goes along with nothing
+    assert found.row[3, 0] == twin  # a page that never moves correlates with none
     assert found.weight[3, 0] == pytest.approx(float(twin >= 0))
 
 
 def test_no_pages_at_all():
-    nothing = Snapshots(counted(pa.array([], pa.large_string())), np.empty((0, 5), np.int64))
-    for found in (correlated(dynamics(nothing)), warped(dynamics(nothing)), alike(nothing)):
+    nothing = Snapshots(counts_of([]), np.empty((0, 5), np.int64))
+    for found in (
+        most_correlated(word_series(nothing)),
+        nearest_by_dtw(word_series(nothing)),
+        most_similar(nothing),
+    ):
         assert found.row.shape == (0, 20)
 
 
-def test_the_vocabulary_is_capped():
+def test_the_vocabulary_keeps_the_words_in_most_texts():
     texts = pa.array(["a b c", "a b", "a"], pa.large_string())
-    assert counted(texts, most=2).toarray().tolist() == [[1, 1], [1, 1], [1, 0]]
+    table = count_words(texts, vocabulary(texts, size=2))
+    assert table.toarray().tolist() == [[1, 1], [1, 1], [1, 0]]
     with pytest.raises(BadInput, match="words"):
-        counted(texts, most=0)
+        vocabulary(texts, size=0)
 
 
 def test_wrong_arguments_are_named():
+    words = word_series(hard_pages())
     with pytest.raises(BadInput, match="lags"):
-        cross_correlation(X, Y, (2, 1))
+        most_correlated(words, lags=(2, 1))
     with pytest.raises(BadInput, match="band"):
-        dtw(X, Y, -1)
-    with pytest.raises(BadInput, match="two series"):
-        dtw([], Y)
+        nearest_by_dtw(words, band=-1)
     with pytest.raises(BadInput, match="k, the number"):
-        alike(trouble(), 0)
+        most_similar(hard_pages(), 0)
