@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from recrawl.errors import BadInput
 from recrawl.fetch import LiveEngine
 from recrawl.fetch.addresses import is_public, literal
-from recrawl.fetch.answer import Answer
-from recrawl.fetch.hosts import NEVER, Hosts
-from recrawl.fetch.robots import KEPT, read
+from recrawl.fetch.hosts import NEVER, HostQueues
+from recrawl.fetch.result import FetchResult
+from recrawl.fetch.robots import CACHE_SECONDS, interpret
 
 PUBLIC = ["93.184.215.14", "8.8.8.8", "2606:4700::1111", "64:ff9b::8.8.8.8", "2002:808:808::1"]
 PRIVATE = [
@@ -61,24 +61,24 @@ SNIPPETS = [
 
 
 def answered(status, body=b""):
-    return Answer("http://a.example/robots.txt", 0.0, status, {}, body, 0.0)
+    return FetchResult("http://a.example/robots.txt", 0.0, status, {}, body, 0.0)
 
 
 def test_what_an_answer_for_robots_txt_means():
-    assert read(answered(404), 5.0).allows("http://a.example/x")
-    assert read(answered(404), 5.0).until == 5.0 + KEPT
-    assert [read(answered(status), 5.0) for status in (0, 429, 500, 503)] == [None] * 4
+    assert interpret(answered(404), 5.0).allows("http://a.example/x")
+    assert interpret(answered(404), 5.0).until == 5.0 + CACHE_SECONDS
+    assert [interpret(answered(status), 5.0) for status in (0, 429, 500, 503)] == [None] * 4
     text = b"Sitemap: /s.xml\nSitemap: /s.xml\nUser-agent: *\nCrawl-delay: 2.5\nDisallow: /x$\nDisallow: /*y"
-    found = read(answered(200, text), 5.0)
+    found = interpret(answered(200, text), 5.0)
     paths = [p for p in ("x", "x1", "ay") if found.allows(f"http://a.example/{p}")]
     assert (paths, found.delay, found.sitemaps) == (["x1"], 2.5, ["http://a.example/s.xml"])
-    assert read(answered(200, b"User-agent: *\nCrawl-delay: nan"), 5.0).delay == 0.0
-    assert read(answered(200, b"User-agent: *\nCrawl-delay: -3"), 5.0).delay == 0.0
+    assert interpret(answered(200, b"User-agent: *\nCrawl-delay: nan"), 5.0).delay == 0.0
+    assert interpret(answered(200, b"User-agent: *\nCrawl-delay: -3"), 5.0).delay == 0.0
 
 
 @given(text=st.binary(max_size=200) | st.lists(st.sampled_from(SNIPPETS)).map(b"".join))
 def test_no_robots_txt_is_an_error(text):
-    found = read(answered(200, text), 5.0)
+    found = interpret(answered(200, text), 5.0)
     assert found.allows("http://a.example/a?b=%C3%A9;c") in (True, False)
     assert 0 <= found.delay < NEVER
 
@@ -90,7 +90,7 @@ def test_no_robots_txt_is_an_error(text):
 )
 def test_every_item_goes_once_in_order_and_never_too_early(jobs, delay, concurrency):
     """A simulation in which a request takes the time that its item says, and fails if it says so."""
-    hosts = Hosts(delay, concurrency, backoff=1.0)
+    hosts = HostQueues(delay, concurrency, backoff=1.0)
     for number, (name, took, fails) in enumerate(jobs):
         hosts.put(name, (number, took, fails))
     now, under_way, log = 0.0, [], []
@@ -118,7 +118,7 @@ def test_every_item_goes_once_in_order_and_never_too_early(jobs, delay, concurre
 
 
 def test_a_host_rests_longer_the_more_often_it_fails_and_others_go_on():
-    hosts = Hosts(1.0, 1, backoff=2.0)
+    hosts = HostQueues(1.0, 1, backoff=2.0)
     for _ in range(4):
         hosts.put("down", "page")
     hosts.put("up", "page")
@@ -138,7 +138,7 @@ def test_a_host_rests_longer_the_more_often_it_fails_and_others_go_on():
 
 
 def test_parked_hosts_wait_until_they_are_woken_or_something_goes_first():
-    hosts = Hosts(0.0, 1, backoff=1.0)
+    hosts = HostQueues(0.0, 1, backoff=1.0)
     hosts.put("a", "page")
     assert hosts.ready(0.0) == "a"
     hosts.park("a")
@@ -147,7 +147,7 @@ def test_parked_hosts_wait_until_they_are_woken_or_something_goes_first():
     assert hosts.ready(9.0) == "a"
     assert hosts.start("a", 9.0) == "robots"
     hosts.done("a", 9.0, pause=60.0)
-    hosts.slower("a", 5.0)
+    hosts.raise_delay("a", 5.0)
     assert (hosts.ready(68.0), hosts.ready(69.0)) == (None, "a")
     assert hosts.remove(lambda _: True) == ["page"]
     assert hosts.waiting == 0
@@ -158,10 +158,10 @@ def test_an_archive_goes_on_in_another_file(tmp_path):
     from recrawl.fetch.warc import Archive
 
     for _ in range(2):  # a second run leaves the files of the first as they are
-        archive = Archive(tmp_path, "me@example.org", most_bytes=1)
+        archive = Archive(tmp_path, "me@example.org", max_file_bytes=1)
         for number in range(3):
             body = bytes(range(256)) * 10 + bytes([number])
-            archive.add(Answer(f"http://a.example/{number}", 1e9, 200, {}, body, 0.0))
+            archive.add(FetchResult(f"http://a.example/{number}", 1e9, 200, {}, body, 0.0))
         archive.close()
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [f"recrawl-{i:05d}.warc.gz" for i in range(len(names))]

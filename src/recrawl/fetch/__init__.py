@@ -1,6 +1,6 @@
-"""Whatever carries out a plan on the real web."""
+"""Carries out a plan on the web, politely."""
 
-from recrawl.fetch.answer import Answer, Skipped
 from recrawl.fetch.live import LiveEngine
+from recrawl.fetch.result import FetchResult, SkippedPage
 
-__all__ = ["Answer", "LiveEngine", "Skipped"]
+__all__ = ["FetchResult", "LiveEngine", "SkippedPage"]

@@ -1,4 +1,4 @@
-"""May this address be asked? Only what the whole internet can reach, however it is written."""
+"""May this address be fetched? Only if it is public, in whichever notation it is written."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ _COMPATIBLE = ip_network("::/96")
 
 
 def is_public(address: str) -> bool:
-    """Whether an address, v4 or v6, is neither private, local, reserved nor for many.
+    """Whether an IP address, v4 or v6, is neither private, local, reserved nor multicast.
 
     >>> is_public("93.184.215.14"), is_public("::ffff:10.0.0.1")
     (True, False)
     """
     try:
-        found = ip_address(address.partition("%")[0])
+        ip = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    inner = _inner(found)
-    return found.is_global and not _special(found) if inner is None else is_public(str(inner))
+    embedded = _embedded_v4(ip)
+    if embedded is not None:
+        return is_public(str(embedded))
+    return ip.is_global and not _is_special(ip)
 
 
 def literal(host: str) -> str | None:
-    """The address that a canonical host is, without its port; None if it is a name."""
+    """The IP address of a canonical host, without its port; None if the host is a name."""
     bare = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     try:
         return str(ip_address(bare))
@@ -34,7 +36,7 @@ def literal(host: str) -> str | None:
 
 
 def is_private(url: str) -> bool:
-    """Whether a canonical URL by itself leads to an address that is not public."""
+    """Whether a canonical URL names localhost or an IP address that is not public."""
     host = urls.host(url)
     address = literal(host)
     if address is None:
@@ -42,17 +44,17 @@ def is_private(url: str) -> bool:
     return not is_public(address)
 
 
-def _special(found: IPv4Address | IPv6Address) -> bool:
-    local = isinstance(found, IPv6Address) and found.is_site_local
-    return found.is_multicast or found.is_reserved or local
+def _is_special(ip: IPv4Address | IPv6Address) -> bool:
+    is_local = isinstance(ip, IPv6Address) and ip.is_site_local
+    return ip.is_multicast or ip.is_reserved or is_local
 
 
-def _inner(found: IPv4Address | IPv6Address) -> IPv4Address | None:
-    """The v4 address that packets to a v6 address may end up at."""
-    if isinstance(found, IPv4Address):
+def _embedded_v4(ip: IPv4Address | IPv6Address) -> IPv4Address | None:
+    """The v4 address to which packets for a v6 address may be translated."""
+    if isinstance(ip, IPv4Address):
         return None
-    if found.ipv4_mapped or found.sixtofour:
-        return found.ipv4_mapped or found.sixtofour
-    if any(found in network for network in _NAT64) or found in _COMPATIBLE:
-        return IPv4Address(int(found) & 0xFFFFFFFF)
+    if ip.ipv4_mapped or ip.sixtofour:
+        return ip.ipv4_mapped or ip.sixtofour
+    if any(ip in network for network in _NAT64) or ip in _COMPATIBLE:
+        return IPv4Address(int(ip) & 0xFFFFFFFF)
     return None

@@ -1,6 +1,6 @@
-"""Which request goes out now? Hosts' turns, robots.txt, pauses and deadlines.
+"""Which request is sent now? Obeys host turns, robots.txt, pauses and deadlines.
 
-All of it runs in the thread of the reactor.
+Everything here runs in the thread of the reactor.
 """
 
 from __future__ import annotations
@@ -13,66 +13,68 @@ from typing import TYPE_CHECKING
 from recrawl import urls
 from recrawl.fetch import robots
 from recrawl.fetch.addresses import is_private
-from recrawl.fetch.answer import REFUSED, Answer, Skipped
-from recrawl.fetch.hosts import NEVER, Hosts
+from recrawl.fetch.hosts import NEVER, HostQueues
+from recrawl.fetch.result import NOT_PUBLIC, FetchResult, SkippedPage
 from recrawl.fetch.robots_cache import RobotsCache
 from recrawl.page.responses import NO_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from recrawl.fetch.robots import Robots
+    from recrawl.fetch.robots import RobotsRules
 
-ROBOTS = "/robots.txt"
-FORBIDDEN = "robots.txt forbids it"
-UNREACHABLE = "robots.txt cannot be read"
-KNOWN = "it has been read"
+ROBOTS_PATH = "/robots.txt"
+ROBOTS_FORBIDS = "robots.txt forbids it"
+ROBOTS_UNREACHABLE = "robots.txt cannot be read"
+ROBOTS_ALREADY_READ = "robots.txt is known already"
 
-GIVE_UP = 5  #: failures in a row after which a host is left alone until the next cycle
-MOST_BYTES = 64 << 20  #: about the most that waits to be read
+MAX_HOST_FAILURES = 5  #: in a row; then the host is skipped until the next cycle
+MAX_UNREAD_BYTES = 64 << 20  #: about how many bytes of bodies may wait to be read
 
-#: An outcome, an error of ours, or None: no more.
-Item = Answer | Skipped | BaseException | None
+#: What a call receives; an error is a bug of ours, None is the end.
+CallItem = FetchResult | SkippedPage | BaseException | None
 
 
-class Run:
-    """One call of `fetch` or `get`: where its answers go, and when it has to end."""
+class FetchCall:
+    """One call of `fetch` or `get`: the queue of its results, and when it has to end."""
 
-    def __init__(self, *, ends: float = NEVER, room: int = 256, auxiliary: bool = False) -> None:
-        self.answers: SimpleQueue[Item] = SimpleQueue()
-        self.ends = ends
-        self.alarm: asyncio.TimerHandle | None = None
-        self.room = room  #: most answers that may wait to be read
-        self.auxiliary = auxiliary
-        self.left = 0  #: tasks without an outcome
-        self.unread = 0  #: answers under way or not yet read
+    def __init__(
+        self, *, deadline: float = NEVER, max_unread: int = 256, is_auxiliary: bool = False
+    ) -> None:
+        self.results: SimpleQueue[CallItem] = SimpleQueue()
+        self.deadline = deadline
+        self.timer: asyncio.TimerHandle | None = None
+        self.max_unread = max_unread  #: most results that may wait to be read
+        self.is_auxiliary = is_auxiliary
+        self.unfinished = 0  #: tasks without a result
+        self.unread = 0  #: results that are in flight or wait to be read
         self.unread_bytes = 0
 
     def is_full(self) -> bool:
-        """Whether whoever reads the answers is behind; auxiliary answers are few."""
-        crowded = self.unread >= self.room or self.unread_bytes >= MOST_BYTES
-        return crowded and not self.auxiliary
+        """Whether no more pages may be requested before results are read."""
+        too_many = self.unread >= self.max_unread or self.unread_bytes >= MAX_UNREAD_BYTES
+        return too_many and not self.is_auxiliary
 
 
 @dataclass(slots=True, eq=False)
-class Task:
-    """One URL to ask for."""
+class FetchTask:
+    """One URL to request."""
 
     url: str
-    run: Run | None  #: None: it is a robots.txt, for our own use
+    call: FetchCall | None  #: None: the task is for a robots.txt
     headers: Mapping[str, str]
-    origin: str  #: whose robots.txt holds for it, or whose it is
-    hops: int = 0
+    origin: str  #: scheme and host whose robots.txt applies to it
+    redirects: int = 0
 
 
 class Dispatcher:
-    """Sends requests out when their hosts may be asked, and their answers to their runs."""
+    """Sends each request when its host is free, and each result to its call."""
 
     def __init__(
         self,
-        download: Callable[[str, Mapping[str, str]], Awaitable[Answer]],
+        download: Callable[[str, Mapping[str, str]], Awaitable[FetchResult]],
         *,
-        hosts: Hosts[Task],
+        hosts: HostQueues[FetchTask],
         concurrency: int,
         allow_private: bool,
         clock: Callable[[], float],
@@ -84,208 +86,212 @@ class Dispatcher:
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._robots = RobotsCache()
-        self._stalled: list[str] = []  # hosts whose next page's run is full
-        self._runs: set[Run] = set()
+        self._stalled: list[str] = []  # hosts whose next task belongs to a full call
+        self._calls: set[FetchCall] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.in_flight = 0
         self.failed = 0
         self.fetched = 0
 
-    # Runs
+    # Calls
 
-    def begin(self, run: Run, asked: Iterable[tuple[str, Mapping[str, str]]]) -> None:
-        """Take the URLs of a run, in their order."""
-        if not self._runs:
-            self._hosts.forget(self._loop.time())
-        self._runs.add(run)
+    def start(self, call: FetchCall, requests: Iterable[tuple[str, Mapping[str, str]]]) -> None:
+        """Queue the URLs of a call, in their order."""
+        if not self._calls:
+            self._hosts.reset(self._loop.time())
+        self._calls.add(call)
         names: set[str] = set()
-        for url, headers in asked:
-            run.left += 1
-            task = Task(url, run, headers, _origin(url))
+        for url, headers in requests:
+            call.unfinished += 1
+            task = FetchTask(url, call, headers, _origin(url))
             name = urls.host(url)
-            self._hosts.put(name, task, first=run.auxiliary)
+            self._hosts.put(name, task, first=call.is_auxiliary)
             names.add(name)
-        if run.ends < NEVER:
-            run.alarm = self._loop.call_at(run.ends, self.end, run, "the cycle is over")
-        self._close_if_done(run)
+        if call.deadline < NEVER:
+            call.timer = self._loop.call_at(call.deadline, self.stop, call, "the cycle is over")
+        self._finish_if_done(call)
         for name in names:
-            self._leave_alone(name)
-        self.pump()
+            self._drop_unreachable(name)
+        self.send_ready()
 
-    def end(self, run: Run, reason: str) -> None:
-        """Let what is in flight come back, and ask for no more."""
-        if run in self._runs:
-            for task in self._hosts.remove(lambda task: task.run is run):
+    def stop(self, call: FetchCall, reason: str) -> None:
+        """Send no more requests of a call; those in flight still give results."""
+        if call in self._calls:
+            for task in self._hosts.remove(lambda task: task.call is call):
                 self._skip(task, reason)
-            self.pump()
+            self.send_ready()
 
-    def read(self, run: Run, answers: int, size: int) -> None:
-        """Answers of a run were read."""
-        run.unread -= answers
-        run.unread_bytes -= size
-        if self._stalled and not run.is_full():
+    def acknowledge(self, call: FetchCall, results: int, size: int) -> None:
+        """Note that results of a call were read, `size` bytes in all."""
+        call.unread -= results
+        call.unread_bytes -= size
+        if self._stalled and not call.is_full():
             stalled, self._stalled = self._stalled, []
             for name in stalled:
                 self._hosts.wake(name)
-            self.pump()
+            self.send_ready()
 
     def sitemaps(self, host: str) -> list[str]:
-        """What the robots.txt of a host names, for those of its schemes that were asked."""
+        """The sitemaps that robots.txt of a host names, as far as it is known."""
         return self._robots.sitemaps(host)
 
     # Turns
 
-    def pump(self) -> None:
-        """Start all that may start, and come back when more may."""
+    def send_ready(self) -> None:
+        """Send all requests that may be sent now; a timer calls this again when more may."""
         now = self._loop.time()
         while self.in_flight < self._concurrency:
             name = self._hosts.ready(now)
             if name is None:
                 break
-            self._turn(name, now)
+            self._take_turn(name, now)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         due = self._hosts.next_due()
         if due < NEVER and self.in_flight < self._concurrency:
-            self._timer = self._loop.call_at(due, self.pump)
+            self._timer = self._loop.call_at(due, self.send_ready)
 
-    def _turn(self, name: str, now: float) -> None:
-        """It is a host's turn: ask for its first item, or find out why not."""
+    def _take_turn(self, name: str, now: float) -> None:
+        """Send or skip the first task of a host whose turn it is, or request its robots.txt."""
         task = self._hosts.head(name)
         assert task is not None  # `ready` names hosts with work
         if not self._allow_private and is_private(task.url):
-            self._skip(self._hosts.skip(name), REFUSED)
-        elif task.run is None:
+            self._skip(self._hosts.skip(name), NOT_PUBLIC)
+        elif task.call is None:
             self._send(name, self._hosts.start(name, now))
-        elif known := self._robots.get(task.origin, self._clock()):
-            self._go(name, task, task.run, known)
+        elif rules := self._robots.get(task.origin, self._clock()):
+            self._send_or_skip(name, task, task.call, rules)
         else:
             self._hosts.park(name)
-            if not self._robots.is_asked(task.origin):
-                self._robots.ask(task.origin)
+            if not self._robots.is_requested(task.origin):
+                self._robots.mark_requested(task.origin)
                 self._hosts.hold(name, now)
-                self._send(name, Task(task.origin + ROBOTS, None, {}, task.origin))
+                self._send(name, FetchTask(task.origin + ROBOTS_PATH, None, {}, task.origin))
 
-    def _go(self, name: str, task: Task, run: Run, known: Robots) -> None:
-        """It is the turn of a task that robots.txt has a say in."""
+    def _send_or_skip(
+        self, name: str, task: FetchTask, call: FetchCall, rules: RobotsRules
+    ) -> None:
+        """Send the first task of a host if robots.txt and the unread results allow it."""
         now = self._loop.time()
-        self._hosts.slower(name, known.delay)
-        if run.auxiliary and task.url == task.origin + ROBOTS:
-            self._skip(self._hosts.skip(name), KNOWN)  # and need not be asked for twice
-        elif not (known.reachable and known.allows(task.url)):
-            reason = FORBIDDEN if known.reachable else UNREACHABLE
+        self._hosts.raise_delay(name, rules.delay)
+        if call.is_auxiliary and task.url == task.origin + ROBOTS_PATH:
+            self._skip(self._hosts.skip(name), ROBOTS_ALREADY_READ)
+        elif not (rules.reachable and rules.allows(task.url)):
+            reason = ROBOTS_FORBIDS if rules.reachable else ROBOTS_UNREACHABLE
             self._skip(self._hosts.skip(name), reason)
-        elif run.is_full():
+        elif call.is_full():
             self._hosts.park(name)
             self._stalled.append(name)
         else:
             self._send(name, self._hosts.start(name, now))
 
-    # Requests and answers
+    # Requests and results
 
-    def _send(self, name: str, task: Task) -> None:
+    def _send(self, name: str, task: FetchTask) -> None:
         self.in_flight += 1
-        if task.run is not None:
-            task.run.unread += 1
-        sent = self._loop.create_task(self._ask(name, task))
-        self._tasks.add(sent)
-        sent.add_done_callback(self._ended)
+        if task.call is not None:
+            task.call.unread += 1
+        request_task = self._loop.create_task(self._fetch(name, task))
+        self._tasks.add(request_task)
+        request_task.add_done_callback(self._report_error)
 
-    def _ended(self, sent: asyncio.Task[None]) -> None:
-        """Nobody may wait for ever because of an error of ours."""
-        self._tasks.discard(sent)
-        if not sent.cancelled() and (error := sent.exception()):
-            for run in self._runs:
-                run.answers.put(error)
+    def _report_error(self, request_task: asyncio.Task[None]) -> None:
+        """Pass an unexpected error to all calls, so that none waits for ever."""
+        self._tasks.discard(request_task)
+        if not request_task.cancelled() and (error := request_task.exception()):
+            for call in self._calls:
+                call.results.put(error)
 
-    async def _ask(self, name: str, task: Task) -> None:
-        answer = await self._download(task.url, task.headers)
+    async def _fetch(self, name: str, task: FetchTask) -> None:
+        result = await self._download(task.url, task.headers)
         self.in_flight -= 1
         self._hosts.done(
             name,
             self._loop.time(),
-            failed=answer.blames_host,
-            pause=answer.retry_after(self._clock()),
+            failed=result.is_host_problem,
+            pause=result.retry_after(self._clock()),
         )
-        if task.run is None:
-            self._learn(task, answer)
+        if task.call is None:
+            self._handle_robots(task, result)
         else:
-            self._deliver(task, task.run, answer)
-        self._leave_alone(name)
-        self.pump()
+            self._deliver(task, task.call, result)
+        self._drop_unreachable(name)
+        self.send_ready()
 
-    def _leave_alone(self, name: str) -> None:
-        """Skip what waits for a host that does not answer, or not before its run has to end."""
-        if self._hosts.failures(name) >= GIVE_UP:
+    def _drop_unreachable(self, name: str) -> None:
+        """Skip the tasks of a host that does not answer, or that rests beyond their deadline."""
+        if self._hosts.failures(name) >= MAX_HOST_FAILURES:
             for task in self._hosts.remove(lambda _: True, name):
                 self._skip(task, "the host does not answer")
             return
         due = self._hosts.due(name)
-        if (head := self._hosts.head(name)) and head.run and due > head.run.ends:
-            late = self._hosts.remove(lambda task: bool(task.run and due > task.run.ends), name)
+        if (head := self._hosts.head(name)) and head.call and due > head.call.deadline:
+            late = self._hosts.remove(
+                lambda task: bool(task.call and due > task.call.deadline), name
+            )
             for task in late:
                 self._skip(task, "the host asked for a longer pause")
 
-    def _deliver(self, task: Task, run: Run, answer: Answer) -> None:
-        target = answer.target if run.auxiliary and answer.is_redirect else None
-        if target and task.hops < robots.MOST_HOPS:
-            run.unread -= 1
-            onward = Task(target, run, task.headers, _origin(target), task.hops + 1)
-            self._hosts.put(urls.host(target), onward, first=True)
+    def _deliver(self, task: FetchTask, call: FetchCall, result: FetchResult) -> None:
+        target = result.target if call.is_auxiliary and result.is_redirect else None
+        if target and task.redirects < robots.MAX_REDIRECTS:
+            call.unread -= 1
+            redirected = FetchTask(target, call, task.headers, _origin(target), task.redirects + 1)
+            self._hosts.put(urls.host(target), redirected, first=True)
             return
-        if answer.problem:
+        if result.problem:
             self.failed += 1
-        elif not run.auxiliary:
+        elif not call.is_auxiliary:
             self.fetched += 1
-        run.unread_bytes += len(answer.body)
-        run.answers.put(answer)
-        run.left -= 1
-        self._close_if_done(run)
+        call.unread_bytes += len(result.body)
+        call.results.put(result)
+        call.unfinished -= 1
+        self._finish_if_done(call)
 
-    def _skip(self, task: Task, reason: str) -> None:
-        """No request for it. A page that we wanted but could not ask for is a failed visit."""
-        run = task.run
-        if run is None:
-            self._settle(task.origin, robots.unreachable(self._clock()))
+    def _skip(self, task: FetchTask, reason: str) -> None:
+        """Drop a task; a failed visit if robots.txt is unreachable or the address is not public."""
+        call = task.call
+        if call is None:
+            self._keep_robots(task.origin, robots.unreachable(self._clock()))
             return
-        run.left -= 1
-        if run.auxiliary or reason in (UNREACHABLE, REFUSED):
-            run.unread += 1
-            self.failed += not run.auxiliary
-            run.answers.put(
-                Answer(task.url, self._clock(), NO_ANSWER, {}, b"", None, problem=reason)
+        call.unfinished -= 1
+        if call.is_auxiliary or reason in (ROBOTS_UNREACHABLE, NOT_PUBLIC):
+            call.unread += 1
+            self.failed += not call.is_auxiliary
+            call.results.put(
+                FetchResult(task.url, self._clock(), NO_ANSWER, {}, b"", None, problem=reason)
             )
         else:
-            run.answers.put(Skipped(task.url, reason))
-        self._close_if_done(run)
+            call.results.put(SkippedPage(task.url, reason))
+        self._finish_if_done(call)
 
-    def _close_if_done(self, run: Run) -> None:
-        if not run.left:
-            self._runs.discard(run)
-            if run.alarm is not None:
-                run.alarm.cancel()
-            run.answers.put(None)
+    def _finish_if_done(self, call: FetchCall) -> None:
+        if not call.unfinished:
+            self._calls.discard(call)
+            if call.timer is not None:
+                call.timer.cancel()
+            call.results.put(None)
 
     # robots.txt
 
-    def _learn(self, task: Task, answer: Answer) -> None:
-        """An answer to the request for a robots.txt, or for what it redirects to."""
-        target = answer.target if answer.is_redirect and task.hops < robots.MOST_HOPS else None
-        if target:
-            onward = Task(target, None, {}, task.origin, task.hops + 1)
-            self._hosts.put(urls.host(target), onward, first=True)
-        elif found := self._robots.read(task.origin, answer, self._clock()):
-            self._settle(task.origin, found)
-        else:  # again from the beginning
-            again = Task(task.origin + ROBOTS, None, {}, task.origin)
+    def _handle_robots(self, task: FetchTask, result: FetchResult) -> None:
+        """Use the response to a request for a robots.txt, or follow its redirect."""
+        target = result.target if result.is_redirect else None
+        if target and task.redirects < robots.MAX_REDIRECTS:
+            redirected = FetchTask(target, None, {}, task.origin, task.redirects + 1)
+            self._hosts.put(urls.host(target), redirected, first=True)
+        elif rules := self._robots.interpret(task.origin, result, self._clock()):
+            self._keep_robots(task.origin, rules)
+        else:  # once more, without the redirects
+            again = FetchTask(task.origin + ROBOTS_PATH, None, {}, task.origin)
             self._hosts.put(urls.host(again.url), again, first=True)
 
-    def _settle(self, origin: str, found: Robots) -> None:
-        """What holds for an origin is known: its host may go on."""
+    def _keep_robots(self, origin: str, rules: RobotsRules) -> None:
+        """Store the rules of an origin and resume its host."""
         host = urls.host(origin + "/")
-        self._hosts.slower(host, self._robots.settle(origin, found).delay)
+        self._hosts.raise_delay(host, self._robots.keep(origin, rules).delay)
         self._hosts.wake(host)
 
 

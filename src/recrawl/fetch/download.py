@@ -1,7 +1,7 @@
-"""How is one URL downloaded? By Scrapy, stripped of all that a recrawl does itself or not at all.
+"""Downloads one URL with Scrapy, without its scheduler, spiders and middlewares.
 
-Its scheduler, spiders and middlewares are idle: turns are taken in `dispatch`, and pages are read
-in the thread that asked for them. Nothing is followed, tried again, or remembered between requests.
+`dispatch` decides when a URL is downloaded. Nothing is followed, tried again, or remembered between
+requests.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from twisted.internet import ssl as tls
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
-from recrawl.fetch.answer import REFUSED, Answer
 from recrawl.fetch.resolver import Resolver
+from recrawl.fetch.result import NOT_PUBLIC, FetchResult
 from recrawl.fetch.robots import AGENT
 from recrawl.page.responses import NO_ANSWER
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-MOST_HEADER_BYTES = 256 << 10
+MAX_HEADER_BYTES = 256 << 10
 _SLOT = "recrawl"
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-_CRYPTIC = ("OpenSSL.SSL.Error", "VerificationError", "CertificateError")
+_TLS_ERRORS = ("OpenSSL.SSL.Error", "VerificationError", "CertificateError")
 
 
 class Downloader:
-    """Downloads of one engine. To be used in the thread of the reactor."""
+    """Downloads for one engine. Runs in the thread of the reactor."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class Downloader:
         max_bytes: int,
         clock: Callable[[], float],
     ) -> None:
-        named = f"{AGENT}/{version('recrawl')}"
+        agent = f"{AGENT}/{version('recrawl')}"
         self._headers = {
-            "User-Agent": f"{named} (+{contact})" if contact else named,
+            "User-Agent": f"{agent} (+{contact})" if contact else agent,
             "Accept": _ACCEPT,
             "Accept-Encoding": "gzip, deflate",
         }
@@ -71,72 +71,72 @@ class Downloader:
         self._clock = clock
         trusted = frozenset([urlsplit(proxy).hostname or ""] if proxy else [])
         self._resolver = Resolver(allow_private=allow_private, trusted=trusted)
-        self._crawler = Crawler(_Nothing, _settings(concurrency, delay, max_bytes))
-        self._over: asyncio.Future[None] | None = None
+        self._crawler = Crawler(_IdleSpider, _settings(concurrency, delay, max_bytes))
+        self._crawl: asyncio.Future[None] | None = None
 
     async def open(self) -> None:
         from twisted.internet import reactor
 
         installed: Any = reactor
-        self._before = installed.installNameResolver(self._resolver)
+        self._previous_resolver = installed.installNameResolver(self._resolver)
         ready = asyncio.Event()
 
         def started() -> None:
             ready.set()
 
         self._crawler.signals.connect(started, signals.engine_started)
-        self._over = asyncio.ensure_future(self._crawler.crawl_async())
+        self._crawl = asyncio.ensure_future(self._crawler.crawl_async())
         opened = asyncio.ensure_future(ready.wait())
-        await asyncio.wait([self._over, opened], return_when=asyncio.FIRST_COMPLETED)
-        if self._over.done():
+        await asyncio.wait([self._crawl, opened], return_when=asyncio.FIRST_COMPLETED)
+        if self._crawl.done():
             opened.cancel()
-            self._over.result()  # raises what went wrong
+            self._crawl.result()  # raises its error
 
     async def close(self) -> None:
         from twisted.internet import reactor
 
         await self._crawler.stop_async()
-        if self._over is not None:
-            await self._over
+        if self._crawl is not None:
+            await self._crawl
         self._resolver.close()
         installed: Any = reactor
-        installed.installNameResolver(self._before)
+        installed.installNameResolver(self._previous_resolver)
 
-    async def __call__(self, url: str, headers: Mapping[str, str]) -> Answer:
-        """Ask for a URL; whatever happens, there is an answer."""
-        at, begin = self._clock(), perf_counter()
+    async def __call__(self, url: str, headers: Mapping[str, str]) -> FetchResult:
+        """Request a URL. Errors are returned as `problem`, not raised."""
+        at, start = self._clock(), perf_counter()
         request = Request(url, headers=self._headers | dict(headers), meta=self._meta)
         try:
             response = await self._crawler.engine.download_async(request)
         except Exception as error:  # noqa: BLE001 - whatever a server provokes is a failed visit
             problem = self._problem(error, url)
-            seconds = None if problem == REFUSED else perf_counter() - begin  # nothing was sent
-            return Answer(url, at, NO_ANSWER, {}, b"", seconds, problem)
-        return _answer(url, at, response, perf_counter() - begin)
+            seconds = None if problem == NOT_PUBLIC else perf_counter() - start  # nothing was sent
+            return FetchResult(url, at, NO_ANSWER, {}, b"", seconds, problem)
+        return _answer(url, at, response, perf_counter() - start)
 
     def _problem(self, error: Exception, url: str) -> str:
         if isinstance(error, DownloadTimeoutError):
             return "timeout"
         if isinstance(error, CannotResolveHostError):
-            return REFUSED if (urlsplit(url).hostname or "") in self._resolver.refused else "dns"
+            return NOT_PUBLIC if (urlsplit(url).hostname or "") in self._resolver.refused else "dns"
         if isinstance(error, DownloadCancelledError):
             return "too large"
         if isinstance(error, ResponseDataLossError):
             return "cut short"
-        if any(name in str(error) for name in _CRYPTIC):
+        if any(name in str(error) for name in _TLS_ERRORS):
             return "tls"
         return "connect" if "onnect" in type(error).__name__ else "failed"
 
 
-def _answer(url: str, at: float, response: Response, seconds: float) -> Answer:
+def _answer(url: str, at: float, response: Response, seconds: float) -> FetchResult:
     if not 100 <= response.status <= 599:
-        return Answer(url, at, NO_ANSWER, {}, b"", seconds, "failed")
+        return FetchResult(url, at, NO_ANSWER, {}, b"", seconds, "failed")
     headers: Any = response.headers
-    return Answer(url, at, response.status, headers, response.body, seconds)
+    return FetchResult(url, at, response.status, headers, response.body, seconds)
 
 
-class _Nothing(Spider):
-    """A spider that waits until it is told to end."""
+class _IdleSpider(Spider):
+    """A spider that does nothing until it is stopped."""
 
     name = AGENT
 
@@ -145,33 +145,35 @@ class _Nothing(Spider):
         yield None
 
 
-class Quiet(LogFormatter):
-    """Says nothing of requests that went well."""
+class QuietLogFormatter(LogFormatter):
+    """Does not log successful requests."""
 
     def crawled(self, *_: object) -> Any:
         return None
 
 
-class Handler(HTTP11DownloadHandler):
-    """Bounds what Scrapy leaves open: header bytes, silent repeats, how long connections idle."""
+class BoundedHandler(HTTP11DownloadHandler):
+    """Limits what Scrapy does not: bytes of headers, silent retries, idle time of connections."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._contextFactory: Any = Verified()  # Scrapy's own reads all certificates each time
+        self._contextFactory: Any = (
+            VerifiedTls()
+        )  # Scrapy's own loads all certificates for each connection
         pool: Any = self._pool
-        pool._factory = _bounded(pool._factory)
+        pool._factory = _bounded_factory(pool._factory)
         pool.retryAutomatically = False  # a host would see two requests at once
         pool.cachedConnectionTimeout = crawler.settings.getfloat("RECRAWL_IDLE")
 
 
 @implementer(IPolicyForHTTPS)
-class Verified:
-    """TLS with certificates that the system trusts, which are read once."""
+class VerifiedTls:
+    """TLS with the certificates that the system trusts, loaded once."""
 
     def __init__(self) -> None:
-        known = ssl.create_default_context().get_ca_certs(binary_form=True)
+        trusted = ssl.create_default_context().get_ca_certs(binary_form=True)
         twisted: Any = tls  # which has few types
-        loaded = [twisted.Certificate.load(each) for each in known]
+        loaded = [twisted.Certificate.load(each) for each in trusted]
         self._trust = (
             twisted.trustRootFromCertificates(loaded) if loaded else twisted.platformTrust()
         )
@@ -180,8 +182,8 @@ class Verified:
         return tls.optionsForClientTLS(hostname.decode("ascii"), trustRoot=self._trust)
 
 
-def _bounded(factory: Any) -> Any:
-    class Bounded(factory):  # type: ignore[misc]
+def _bounded_factory(factory: Any) -> Any:
+    class BoundedFactory(factory):  # type: ignore[misc]
         noisy = False
 
         def buildProtocol(self, addr: Any) -> Any:  # noqa: N802
@@ -190,29 +192,29 @@ def _bounded(factory: Any) -> Any:
             protocol.__class__ = _bounded_protocol(kind)
             return protocol
 
-    return Bounded
+    return BoundedFactory
 
 
 @cache
 def _bounded_protocol(kind: Any) -> Any:
-    class Bounded(kind):  # type: ignore[misc]
-        """A connection that is given up when a response's headers do not end."""
+    class BoundedConnection(kind):  # type: ignore[misc]
+        """A connection that is closed when the headers of a response exceed MAX_HEADER_BYTES."""
 
-        room = MOST_HEADER_BYTES
+        header_bytes_left = MAX_HEADER_BYTES
 
         def request(self, request: Any) -> Any:
-            self.room = MOST_HEADER_BYTES
+            self.header_bytes_left = MAX_HEADER_BYTES
             return super().request(request)
 
         def dataReceived(self, data: bytes) -> None:  # noqa: N802
             if self._parser is not None and self._parser.state in ("STATUS", "HEADER"):
-                self.room -= len(data)
-                if self.room < 0:
+                self.header_bytes_left -= len(data)
+                if self.header_bytes_left < 0:
                     self.transport.abortConnection()
                     return
             super().dataReceived(data)
 
-    return Bounded
+    return BoundedConnection
 
 
 def _settings(concurrency: int, delay: float, max_bytes: int) -> dict[str, Any]:
@@ -222,12 +224,12 @@ def _settings(concurrency: int, delay: float, max_bytes: int) -> dict[str, Any]:
         "DOWNLOAD_DELAY": 0,
         "DOWNLOAD_MAXSIZE": max_bytes,
         "DOWNLOAD_WARNSIZE": 0,
-        "DOWNLOAD_HANDLERS_BASE": {"http": Handler, "https": Handler},
+        "DOWNLOAD_HANDLERS_BASE": {"http": BoundedHandler, "https": BoundedHandler},
         "DOWNLOADER_MIDDLEWARES_BASE": {},
         "SPIDER_MIDDLEWARES_BASE": {},
         "EXTENSIONS_BASE": {},
         "ADDONS": {},
-        "LOG_FORMATTER": Quiet,
+        "LOG_FORMATTER": QuietLogFormatter,
         "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",
         "RECRAWL_IDLE": 1.5 * delay + 2.0,
     }

@@ -1,4 +1,4 @@
-"""Carry out a plan on the web: politely, within bounds, as visits in batches."""
+"""Carries out a plan on the web: politely, within limits, and returns visits in batches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 from recrawl import urls
 from recrawl.errors import BadInput, extra
 from recrawl.fetch.addresses import is_private
-from recrawl.fetch.answer import Answer, Skipped
-from recrawl.fetch.dispatch import FORBIDDEN, Dispatcher, Run
-from recrawl.fetch.hosts import Hosts
+from recrawl.fetch.dispatch import ROBOTS_FORBIDS, Dispatcher, FetchCall
+from recrawl.fetch.hosts import HostQueues
+from recrawl.fetch.result import FetchResult, SkippedPage
 from recrawl.page.decode import unpack
 from recrawl.page.responses import NO_ANSWER, Response, conditional, read_response
 from recrawl.page.visit_rows import visit_table
@@ -25,43 +25,42 @@ from recrawl.page.visit_rows import visit_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from recrawl.fetch.dispatch import Item, Task
+    from recrawl.fetch.dispatch import CallItem, FetchTask
     from recrawl.fetch.warc import Archive
     from recrawl.model import Pages
     from recrawl.page.visit_rows import Row
     from recrawl.protocols import Planned
 
-BATCH = 200  #: visits, or
-BATCH_SECONDS = 2.0  #: so much time, make a batch
-_AT_ONCE = 50  # answers read before the network is told that there is room
+BATCH_VISITS = 200  #: a batch is complete with this many visits,
+BATCH_SECONDS = 2.0  #: or after this time
+_MAX_ITEMS_READ = 50  # then the dispatcher learns that results were read
 
-#: ETags and times of Last-Modified of pages, None where one has none.
+#: From pages to their ETags and times of Last-Modified, None where a page has none.
 Validators = Callable[["Pages"], tuple[Sequence[str | None], Sequence[float | None]]]
 
-_open = threading.Lock()  # one engine at a time: names are resolved as the open one allows
+_open = threading.Lock()  # one engine at a time, as the name resolver is global
 
 
 class Progress(NamedTuple):
     """How far the engine is."""
 
-    fetched: int  #: pages that answered, over its whole life
-    failed: int  #: pages that did not
+    fetched: int  #: pages with a response, since the engine was opened
+    failed: int  #: pages without one
     in_flight: int
-    waiting: int  #: pages not yet asked for
+    waiting: int  #: pages not yet requested
     hosts: int  #: hosts that wait for their turn
 
 
 class LiveEngine:
-    """Fetches pages from the web with Scrapy. To be used with `with`; one at a time in a process.
+    """Fetches pages from the web with Scrapy. Use it with `with`; one at a time in a process.
 
-    `delay` seconds lie between the end of an answer and the next request to its host, more if its
-    robots.txt asks for it. A page whose host cannot be asked within `deadline` seconds of `fetch`
-    is not visited. Certificates are verified: a page with invalid TLS is a failed visit. Addresses
-    that are not public are refused unless `allow_private`; a `proxy` (http://host:port) resolves
-    names itself, so then only addresses written in URLs are. `contact` is how those who run the
-    hosts can reach you. `clock` tells the time of a visit and nothing else: pauses are in real
-    seconds. `validators` gives what to send with conditional requests, `warc` the folder of an
-    archive.
+    `delay`: seconds between the end of a response and the next request to the same host, more if
+    robots.txt says so. `deadline`: seconds after the call of `fetch` in which requests are sent.
+    Certificates are verified: a page with invalid TLS is a failed visit. Addresses that are not
+    public are refused unless `allow_private`. A `proxy` (http://host:port) resolves names itself,
+    so only addresses in URLs are checked then. `contact`: how the owners of hosts can reach you.
+    `clock` gives the times of visits and nothing else: pauses are in real seconds. `validators`
+    makes requests conditional. `warc`: the folder of an archive.
     """
 
     def __init__(
@@ -83,10 +82,10 @@ class LiveEngine:
     ) -> None:
         _check_contact(contact, needed=not (proxy or allow_private))
         _check_proxy(proxy)
-        _check_least(0, delay=delay, deadline=deadline, backoff=backoff)
-        _check_least(1, host_concurrency=host_concurrency, concurrency=concurrency)
-        _check_least(0.1, timeout=timeout)
-        _check_least(1, max_bytes=max_bytes)
+        _check_minimum(0, delay=delay, deadline=deadline, backoff=backoff)
+        _check_minimum(1, host_concurrency=host_concurrency, concurrency=concurrency)
+        _check_minimum(0.1, timeout=timeout)
+        _check_minimum(1, max_bytes=max_bytes)
         self._contact = contact
         self._proxy = proxy
         self._allow_private = allow_private
@@ -100,11 +99,11 @@ class LiveEngine:
         self._validators = validators
         self._folder = None if warc is None else Path(warc)
         self._clock = clock
-        self._runs: list[Run] = []
+        self._calls: list[FetchCall] = []
         self._stopped = False
         self._closed = True
         self._archive: Archive | None = None
-        self.skipped: list[Skipped] = []  #: pages the last `fetch` did not ask for, and why
+        self.skipped: list[SkippedPage] = []  #: pages that the last `fetch` did not request
 
     def __enter__(self) -> Self:
         with extra("crawl", "Fetching"):
@@ -120,7 +119,7 @@ class LiveEngine:
                 self._archive = Archive(self._folder, self._contact)
                 self._archive.open(self._clock())
             self._reactor = reactor()
-            self._reactor.call(self._start())
+            self._reactor.run(self._start())
         except BaseException:
             _open.release()
             raise
@@ -131,13 +130,13 @@ class LiveEngine:
         self.close()
 
     def close(self) -> None:
-        """Let requests in flight end, and release the network."""
+        """Wait for the requests in flight, then release the network."""
         if self._closed:
             return
         self._closed = True
         self.stop()
         try:
-            self._reactor.call(self._downloader.close())
+            self._reactor.run(self._downloader.close())
             if self._archive is not None:
                 self._archive.close()
         finally:
@@ -157,7 +156,9 @@ class LiveEngine:
             clock=self._clock,
         )
         await self._downloader.open()
-        self._hosts: Hosts[Task] = Hosts(self._delay, self._host_concurrency, self._backoff)
+        self._hosts: HostQueues[FetchTask] = HostQueues(
+            self._delay, self._host_concurrency, self._backoff
+        )
         self._dispatcher = Dispatcher(
             self._downloader,
             hosts=self._hosts,
@@ -167,91 +168,95 @@ class LiveEngine:
         )
 
     def fetch(self, plan: Planned) -> Iterator[pa.Table]:
-        """Visit the pages of a plan; batches in the schema VISITS as answers come.
+        """Visit the pages of a plan; yields batches in the schema VISITS as responses come.
 
-        A row without `at` is a page that an answer led to: the target of a redirect, or the
-        canonical URL that a page names on its own site.
+        A row without `at` is the page that the visit before it points to: the target of a redirect,
+        or the canonical URL that a page names on its own site.
         """
-        run = Run(ends=monotonic() + self._deadline, room=max(256, 2 * self._concurrency))
+        call = FetchCall(
+            deadline=monotonic() + self._deadline, max_unread=max(256, 2 * self._concurrency)
+        )
         self.skipped = []
         if self._stopped:
             return
-        self._begin(run, list(zip(plan.urls(), self._conditions(plan), strict=True)))
+        self._start_call(call, list(zip(plan.urls(), self._conditional_headers(plan), strict=True)))
         try:
-            yield from self._batches(run)
+            yield from self._batches(call)
         finally:
-            self._runs.remove(run)
-            self._reactor.soon(self._dispatcher.end, run, "the engine was stopped")
+            self._calls.remove(call)
+            self._reactor.schedule(self._dispatcher.stop, call, "the engine was stopped")
 
-    def get(self, asked: Sequence[str]) -> list[Answer]:
-        """Ask for robots-abiding auxiliary files, such as sitemaps and feeds: no visits.
+    def get(self, requested: Sequence[str]) -> list[FetchResult]:
+        """Fetch auxiliary files such as sitemaps and feeds, which are no visits.
 
-        Redirects are followed; a robots.txt is read for `sitemaps`, and not handed out. Bodies come
-        without their Content-Encoding; a problem is in `Answer.problem`. May be called between two
-        batches of `fetch`.
+        robots.txt is obeyed and redirects are followed. The result for a robots.txt itself may be
+        empty; `sitemaps` uses it. Bodies have their Content-Encoding undone. May be called between
+        two batches of `fetch`.
         """
-        runs = [Run(auxiliary=True, ends=monotonic() + self._deadline) for _ in asked]
-        for run, url in zip(runs, asked, strict=True):
-            self._begin(run, [(urls.canonical(url), {})])
-        answers = [self._one(run) for run in runs]
-        for run, answer in zip(runs, answers, strict=True):
-            self._runs.remove(run)
-            found = unpack(answer.body, answer.header(b"Content-Encoding"), self._max_bytes)
-            answer.body = found.body
-            answer.problem = answer.problem or found.problem
-        return answers
+        calls = [
+            FetchCall(is_auxiliary=True, deadline=monotonic() + self._deadline) for _ in requested
+        ]
+        for call, url in zip(calls, requested, strict=True):
+            self._start_call(call, [(urls.canonical(url), {})])
+        results = [self._single_result(call) for call in calls]
+        for call, result in zip(calls, results, strict=True):
+            self._calls.remove(call)
+            unpacked = unpack(result.body, result.header(b"Content-Encoding"), self._max_bytes)
+            result.body = unpacked.body
+            result.problem = result.problem or unpacked.problem
+        return results
 
     def sitemaps(self, host: str) -> list[str]:
-        """The sitemaps named in the robots.txt of a host, if that was read already."""
-        return self._reactor.call(_now(lambda: self._dispatcher.sitemaps(host)))
+        """The sitemaps that robots.txt of a host names; none if it was not read yet."""
+        return self._reactor.run(_now(lambda: self._dispatcher.sitemaps(host)))
 
     def stop(self) -> None:
-        """Send no more requests; `fetch` ends when those in flight have ended."""
+        """Send no more requests; `fetch` ends after those in flight."""
         self._stopped = True
-        for run in list(self._runs):
-            self._reactor.soon(self._dispatcher.end, run, "the engine was stopped")
+        for call in list(self._calls):
+            self._reactor.schedule(self._dispatcher.stop, call, "the engine was stopped")
 
     @property
     def progress(self) -> Progress:
-        """How far it is; cheap enough to be asked often."""
-        at = self._dispatcher
+        """How far the engine is; cheap to compute."""
+        state = self._dispatcher
         return Progress(
-            at.fetched, at.failed, at.in_flight, self._hosts.waiting, self._hosts.busy()
+            state.fetched, state.failed, state.in_flight, self._hosts.waiting, self._hosts.n_due()
         )
 
-    def _begin(self, run: Run, asked: list[tuple[str, Mapping[str, str]]]) -> None:
-        self._runs.append(run)
-        self._reactor.soon(self._dispatcher.begin, run, asked)
-        if self._stopped:  # between two lines
-            self._reactor.soon(self._dispatcher.end, run, "the engine was stopped")
+    def _start_call(self, call: FetchCall, requested: list[tuple[str, Mapping[str, str]]]) -> None:
+        self._calls.append(call)
+        self._reactor.schedule(self._dispatcher.start, call, requested)
+        if self._stopped:  # meanwhile
+            self._reactor.schedule(self._dispatcher.stop, call, "the engine was stopped")
 
-    def _one(self, run: Run) -> Answer:
-        answer = run.answers.get()
-        if isinstance(answer, BaseException):
-            raise answer
-        assert isinstance(answer, Answer)  # auxiliary tasks are answered, not skipped
-        return answer
+    def _single_result(self, call: FetchCall) -> FetchResult:
+        result = call.results.get()
+        if isinstance(result, BaseException):
+            raise result
+        assert isinstance(result, FetchResult)  # auxiliary tasks are never skipped
+        return result
 
-    def _conditions(self, plan: Planned) -> Iterator[Mapping[str, str]]:
-        """What to send with each page so that an unchanged one need not be sent."""
+    def _conditional_headers(self, plan: Planned) -> Iterator[Mapping[str, str]]:
+        """The headers that make the request for each page conditional."""
         if self._validators is None:
             return iter([{}] * len(plan))
         return map(conditional, *self._validators(plan.pages))
 
-    def _batches(self, run: Run) -> Iterator[pa.Table]:
+    def _batches(self, call: FetchCall) -> Iterator[pa.Table]:
         rows: list[Row] = []
         visits, due, more = 0, monotonic() + BATCH_SECONDS, True
         while more:
-            items = _taken(run, due - monotonic())
+            items = _take_items(call, due - monotonic())
             more = None not in items
-            answers = [item for item in items if isinstance(item, Answer)]
-            rows += self._note([item for item in items if isinstance(item, Skipped)])
-            size = sum(len(answer.body) for answer in answers)
-            self._reactor.soon(self._dispatcher.read, run, len(answers), size)
-            for answer in answers:
-                rows += self._rows(answer)
-            visits += len(answers)
-            if not more or visits >= BATCH or monotonic() >= due:
+            results = [item for item in items if isinstance(item, FetchResult)]
+            rows += self._record_skipped([item for item in items if isinstance(item, SkippedPage)])
+            size = sum(len(result.body) for result in results)
+            self._reactor.schedule(self._dispatcher.acknowledge, call, len(results), size)
+            for result in results:
+                rows += self._rows(result)
+            visits += len(results)
+            if not more or visits >= BATCH_VISITS or monotonic() >= due:
                 if rows:
                     yield self._batch(rows)
                 rows, visits, due = [], 0, monotonic() + BATCH_SECONDS
@@ -261,27 +266,29 @@ class LiveEngine:
             self._archive.flush()
         return visit_table(rows)
 
-    def _note(self, skipped: list[Skipped]) -> list[Row]:
-        """Pages that robots.txt forbids are recorded as failed: else they would stay due for ever.
+    def _record_skipped(self, skipped: list[SkippedPage]) -> list[Row]:
+        """Rows for pages that robots.txt forbids: failed visits, or they would stay due for ever.
 
-        Unlike those of requests, these rows have no `seconds`.
+        Unlike rows of requests, they have no `seconds`.
         """
         self.skipped += skipped
-        forbidden = [skip.url for skip in skipped if skip.reason == FORBIDDEN]
+        forbidden = [skip.url for skip in skipped if skip.reason == ROBOTS_FORBIDS]
         at = round(self._clock() * 1e6)
         return [{"url": url, "at": at, "status": NO_ANSWER} for url in forbidden]
 
-    def _rows(self, answer: Answer) -> list[Row]:
-        """The visit, and the page that the answer names instead, if any."""
-        headers = answer.first_headers()
+    def _rows(self, result: FetchResult) -> list[Row]:
+        """The visit, and the page that it redirects to or names as canonical, if any."""
+        headers = result.first_headers()
         response = Response(
-            answer.url, answer.at, answer.status, headers, answer.body, answer.seconds
+            result.url, result.at, result.status, headers, result.body, result.seconds
         )
         visit = read_response(response, max_body_bytes=self._max_bytes)
-        if self._archive is not None and visit.row["status"] == answer.status:  # it came whole
-            self._archive.add(answer)
-        target = answer.target if answer.is_redirect else visit.canonical
-        if target and target != answer.url and (self._allow_private or not is_private(target)):
+        if (
+            self._archive is not None and visit.row["status"] == result.status
+        ):  # the body is complete
+            self._archive.add(result)
+        target = result.target if result.is_redirect else visit.canonical
+        if target and target != result.url and (self._allow_private or not is_private(target)):
             return [visit.row, {"url": target}]
         return [visit.row]
 
@@ -305,25 +312,25 @@ def _check_proxy(proxy: str | None) -> None:
         )
 
 
-def _check_least(least: float, **values: float) -> None:
+def _check_minimum(minimum: float, **values: float) -> None:
     for name, value in values.items():
-        if not value >= least:
-            raise BadInput(f"LiveEngine: {name} must be at least {least}. Got {value!r}.")
+        if not value >= minimum:
+            raise BadInput(f"LiveEngine: {name} must be at least {minimum}. Got {value!r}.")
 
 
 def _import_scrapy() -> None:
-    """Fail early where the extra is not installed."""
+    """Fail early if the extra is not installed."""
     import scrapy  # noqa: F401
     import warcio  # noqa: F401
 
 
-def _taken(run: Run, timeout: float) -> list[Item]:
-    """What waits to be read, at least one if it comes in time, and not too much at once."""
-    items: list[Item] = []
+def _take_items(call: FetchCall, timeout: float) -> list[CallItem]:
+    """Items that wait to be read, after waiting for the first until `timeout`."""
+    items: list[CallItem] = []
     with suppress(Empty):
-        items.append(run.answers.get(timeout=max(timeout, 0.0)))
-        while len(items) < _AT_ONCE and items[-1] is not None:
-            items.append(run.answers.get_nowait())
+        items.append(call.results.get(timeout=max(timeout, 0.0)))
+        while len(items) < _MAX_ITEMS_READ and items[-1] is not None:
+            items.append(call.results.get_nowait())
     for item in items:
         if isinstance(item, BaseException):
             raise item

@@ -1,4 +1,4 @@
-"""Where does the network run? In one thread a process: Twisted's reactor cannot start twice."""
+"""The thread in which the network runs: one per process, as Twisted's reactor starts only once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Reactor:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.twisted: Any = _installed(self.loop)
+        self.twisted: Any = _install_reactor(self.loop)
         started = threading.Event()
         self.twisted.callWhenRunning(started.set)
         self._thread = threading.Thread(target=self._run, name="recrawl-reactor", daemon=True)
@@ -31,12 +31,12 @@ class Reactor:
         started.wait()
         atexit.register(self._end)
 
-    def call(self, made: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine gives when run there."""
-        return asyncio.run_coroutine_threadsafe(made, self.loop).result()
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the thread, and return its result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result()
 
-    def soon(self, function: Callable[..., object], *arguments: object) -> None:
-        """Have a function called there, without waiting for it."""
+    def schedule(self, function: Callable[..., object], *arguments: object) -> None:
+        """Have a function called in the thread, without waiting for it."""
         self.loop.call_soon_threadsafe(function, *arguments)
 
     def _run(self) -> None:
@@ -54,11 +54,11 @@ def reactor() -> Reactor:
     return Reactor()
 
 
-def _installed(loop: asyncio.AbstractEventLoop) -> Any:
+def _install_reactor(loop: asyncio.AbstractEventLoop) -> Any:
     if "twisted.internet.reactor" in sys.modules:
         raise BadInput(
-            "A live engine runs Twisted's reactor in a thread of its own, but this process has "
-            "installed one already. Run the crawl in another process."
+            "A live engine runs Twisted's reactor in its own thread, but this process has already "
+            "installed one. Run the crawl in another process."
         )
     from twisted.internet import asyncioreactor
     from twisted.logger import STDLibLogObserver, globalLogBeginner
@@ -68,7 +68,7 @@ def _installed(loop: asyncio.AbstractEventLoop) -> Any:
     globalLogBeginner.beginLoggingTo([observer], discardBuffer=True, redirectStandardIO=False)
     noisy = logging.getLogger("scrapy")
     if noisy.level == logging.NOTSET:
-        noisy.setLevel(logging.ERROR)  # what it warns of is recorded as failed visits
+        noisy.setLevel(logging.ERROR)  # its warnings are recorded as failed visits
     install: Any = asyncioreactor.install
     install(loop)
     from twisted.internet import reactor as twisted

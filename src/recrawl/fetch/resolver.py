@@ -1,7 +1,7 @@
-"""Which addresses does a name have? Only those that may be asked are told to anybody.
+"""Which addresses does a name have? Reports only those that may be fetched.
 
-The connection is made to the addresses that were checked, so a name that changes its mind between
-check and connection gains nothing.
+The connection is made to the addresses that were checked, so a name that changes between check and
+connection gains nothing.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IAddress
 
-_KEPT = 300.0  # seconds
-_MOST = 10_000
+_CACHE_SECONDS = 300.0
+_MAX_CACHED_NAMES = 10_000
 _THREADS = 16  # lookups at a time
 
-Found = list[tuple[bool, str]]  #: is it of version 6, and the address
+Addresses = list[tuple[bool, str]]  #: whether it is v6, and the address
 
 
 @implementer(IHostResolution)
@@ -35,18 +35,18 @@ class _Resolution:
         self.name = name
 
     def cancel(self) -> None:
-        """Its outcome is ignored then."""
+        """Does nothing: the result is ignored then."""
 
 
 @implementer(IHostnameResolver)
 class Resolver:
-    """Names to addresses, with a memory; private addresses only of hosts that are `trusted`."""
+    """Resolves names, with a cache; gives private addresses only for `trusted` hosts."""
 
     def __init__(self, *, allow_private: bool, trusted: frozenset[str]) -> None:
         self._allow_private = allow_private
         self._trusted = trusted
         self._loop = asyncio.get_running_loop()
-        self._known: dict[str, tuple[float, Found]] = {}
+        self._known: dict[str, tuple[float, Addresses]] = {}
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="recrawl-dns")
         self._tasks: set[asyncio.Task[None]] = set()
         self.refused: set[str] = set()  #: names all of whose addresses are private
@@ -61,54 +61,54 @@ class Resolver:
     ) -> Any:
         resolution = _Resolution(hostName)
         resolutionReceiver.resolutionBegan(resolution)
-        until, found = self._known.get(hostName, (0.0, []))
+        until, addresses = self._known.get(hostName, (0.0, []))
         if self._loop.time() < until:
-            _tell(resolutionReceiver, found, portNumber, addressTypes)
+            _report(resolutionReceiver, addresses, portNumber, addressTypes)
         else:
-            asked = self._ask(resolutionReceiver, hostName, portNumber, addressTypes)
-            task = self._loop.create_task(asked)
+            lookup = self._resolve(resolutionReceiver, hostName, portNumber, addressTypes)
+            task = self._loop.create_task(lookup)
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return resolution
 
-    async def _ask(
+    async def _resolve(
         self,
         receiver: Any,
         name: str,
         port: int,
         kinds: Sequence[type[IAddress]] | None,
     ) -> None:
-        found = await self._loop.run_in_executor(self._threads, _looked_up, name)
-        allowed = self._allow_private or name in self._trusted
-        may = [(is_v6, address) for is_v6, address in found if allowed or is_public(address)]
-        if found and not may:
+        addresses = await self._loop.run_in_executor(self._threads, _look_up, name)
+        private_too = self._allow_private or name in self._trusted
+        allowed = [(is_v6, ip) for is_v6, ip in addresses if private_too or is_public(ip)]
+        if addresses and not allowed:
             self.refused.add(name)
-        if may:
-            while len(self._known) >= _MOST:
+        if allowed:
+            while len(self._known) >= _MAX_CACHED_NAMES:
                 del self._known[next(iter(self._known))]
-            self._known[name] = (self._loop.time() + _KEPT, may)
-        _tell(receiver, may, port, kinds)
+            self._known[name] = (self._loop.time() + _CACHE_SECONDS, allowed)
+        _report(receiver, allowed, port, kinds)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _looked_up(name: str) -> Found:
+def _look_up(name: str) -> Addresses:
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
     kinds = (socket.AF_INET, socket.AF_INET6)
-    return [(kind == socket.AF_INET6, str(to[0])) for kind, _, _, _, to in found if kind in kinds]
+    return [(kind == socket.AF_INET6, str(to[0])) for kind, _, _, _, to in answers if kind in kinds]
 
 
-def _tell(
+def _report(
     receiver: Any,
-    found: Found,
+    addresses: Addresses,
     port: int,
     kinds: Sequence[type[IAddress]] | None,
 ) -> None:
-    for is_v6, address in found:
+    for is_v6, address in addresses:
         kind = IPv6Address if is_v6 else IPv4Address
         if kinds is None or kind in kinds:
             receiver.addressResolved(kind("TCP", address, port))

@@ -1,4 +1,4 @@
-"""What does a host forbid? Its robots.txt, read after RFC 9309."""
+"""What does a host forbid? Reads robots.txt as RFC 9309 says."""
 
 from __future__ import annotations
 
@@ -7,58 +7,58 @@ from typing import TYPE_CHECKING
 
 from protego import Protego
 
-from recrawl.fetch.answer import BUSY
+from recrawl.fetch.result import TOO_MANY_REQUESTS
 from recrawl.page.decode import unpack
 from recrawl.urls import resolved
 
 if TYPE_CHECKING:
-    from recrawl.fetch.answer import Answer
+    from recrawl.fetch.result import FetchResult
 
 AGENT = "recrawl"
-MOST_BYTES = 500 * 1024  #: what is read of the file
-MOST_HOPS = 5  #: redirects followed
-KEPT = 86_400.0  #: seconds for which a file is not asked for again
-RETRIED = 300.0  #: seconds after which a host that did not give its file is asked again
-LONGEST_DELAY = 60.0  #: seconds; a longer crawl-delay is taken as this
-_MOST_SITEMAPS = 1000
+MAX_FILE_BYTES = 500 * 1024  #: the rest of the file is ignored
+MAX_REDIRECTS = 5
+CACHE_SECONDS = 86_400.0  #: for which a file is not requested again
+RETRY_SECONDS = 300.0  #: after which an unreachable file is requested again
+MAX_DELAY_SECONDS = 60.0  #: a longer Crawl-delay is cut to this
+_MAX_SITEMAPS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Robots:
-    """What one robots.txt says to us."""
+class RobotsRules:
+    """What one robots.txt allows us."""
 
-    until: float  #: when it has to be read again, by the engine's clock
-    rules: Protego | None = None  #: None: all is allowed
-    reachable: bool = True  #: False: nothing is allowed, for now
-    delay: float = 0.0  #: seconds between requests, as written
+    until: float  #: when it expires, by the engine's clock
+    rules: Protego | None = None  #: None: everything is allowed
+    reachable: bool = True  #: False: nothing is allowed
+    delay: float = 0.0  #: Crawl-delay in seconds
     sitemaps: list[str] = field(default_factory=list)
 
     def allows(self, url: str) -> bool:
         return self.rules is None or bool(self.rules.can_fetch(url, AGENT))
 
 
-def read(answer: Answer, now: float) -> Robots | None:
-    """What an answer to the request for robots.txt means; None: ask again."""
-    if 200 <= answer.status < 300:
-        return _parsed(answer, now)
-    if 300 <= answer.status < 500 and answer.status != BUSY:
-        return Robots(now + KEPT)
+def interpret(result: FetchResult, now: float) -> RobotsRules | None:
+    """What the response to a request for robots.txt means; None: request it again."""
+    if 200 <= result.status < 300:
+        return _parsed(result, now)
+    if 300 <= result.status < 500 and result.status != TOO_MANY_REQUESTS:
+        return RobotsRules(now + CACHE_SECONDS)
     return None
 
 
-def unreachable(now: float) -> Robots:
-    """A host that does not give its file is not to be visited."""
-    return Robots(now + RETRIED, reachable=False)
+def unreachable(now: float) -> RobotsRules:
+    """The rules of a host whose robots.txt cannot be read: nothing is allowed."""
+    return RobotsRules(now + RETRY_SECONDS, reachable=False)
 
 
-def _parsed(answer: Answer, now: float) -> Robots:
-    body = unpack(answer.body, answer.header(b"Content-Encoding"), MOST_BYTES).body
+def _parsed(result: FetchResult, now: float) -> RobotsRules:
+    body = unpack(result.body, result.header(b"Content-Encoding"), MAX_FILE_BYTES).body
     text = body.decode("utf-8-sig", "replace").replace("\0", "")
     rules = Protego.parse(text)
-    named = resolved(list(rules.sitemaps)[:_MOST_SITEMAPS], answer.url)
-    return Robots(
-        until=now + KEPT,
+    sitemaps = resolved(list(rules.sitemaps)[:_MAX_SITEMAPS], result.url)
+    return RobotsRules(
+        until=now + CACHE_SECONDS,
         rules=rules,
         delay=max(0.0, rules.crawl_delay(AGENT) or 0.0),
-        sitemaps=list(dict.fromkeys(url for url in named if url)),
+        sitemaps=list(dict.fromkeys(url for url in sitemaps if url)),
     )

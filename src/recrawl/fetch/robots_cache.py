@@ -1,4 +1,4 @@
-"""Which robots.txt do we know, and which are being asked for?"""
+"""Which robots.txt files are known, and which are being requested?"""
 
 from __future__ import annotations
 
@@ -9,63 +9,62 @@ from typing import TYPE_CHECKING
 from recrawl.fetch import robots
 
 if TYPE_CHECKING:
-    from recrawl.fetch.answer import Answer
-    from recrawl.fetch.robots import Robots
+    from recrawl.fetch.result import FetchResult
+    from recrawl.fetch.robots import RobotsRules
 
-TRIES = 3
-MOST = 20_000  #: files held
+MAX_TRIES = 3
+MAX_FILES = 20_000
 
 _log = logging.getLogger(__name__)
 
 
 class RobotsCache:
-    """What the robots.txt of each origin says, for as long as that holds."""
+    """The rules of each origin, until they expire."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Robots] = {}
-        self._tries: dict[str, int] = {}  # of each origin whose file is being asked for
+        self._known: dict[str, RobotsRules] = {}
+        self._tries: dict[str, int] = {}  # origins whose file is being requested
 
-    def get(self, origin: str, now: float) -> Robots | None:
-        """What holds now; None: it has to be asked for."""
-        found = self._known.get(origin)
-        return found if found is not None and now < found.until else None
+    def get(self, origin: str, now: float) -> RobotsRules | None:
+        """The rules that apply now; None: the file has to be requested."""
+        rules = self._known.get(origin)
+        return rules if rules is not None and now < rules.until else None
 
-    def is_asked(self, origin: str) -> bool:
-        """Whether its file is being asked for."""
+    def is_requested(self, origin: str) -> bool:
+        """Whether the file is being requested."""
         return origin in self._tries
 
-    def ask(self, origin: str) -> None:
-        """Its file is being asked for from now on."""
+    def mark_requested(self, origin: str) -> None:
         self._tries[origin] = 0
 
-    def read(self, origin: str, answer: Answer, now: float) -> Robots | None:
-        """What an answer means for an origin; None: ask once more, when the host has rested."""
-        found = robots.read(answer, now)
-        if found is None:
+    def interpret(self, origin: str, result: FetchResult, now: float) -> RobotsRules | None:
+        """The rules in a response; None: request the file once more, when the host has rested."""
+        rules = robots.interpret(result, now)
+        if rules is None:
             self._tries[origin] = self._tries.get(origin, 0) + 1
-            if self._tries[origin] < TRIES and answer.blames_host:
+            if self._tries[origin] < MAX_TRIES and result.is_host_problem:
                 return None
-            found = robots.unreachable(now)
-        return found
+            rules = robots.unreachable(now)
+        return rules
 
-    def settle(self, origin: str, found: Robots) -> Robots:
-        """Keep what holds for an origin, with a delay that can be borne."""
-        if found.delay > robots.LONGEST_DELAY:
+    def keep(self, origin: str, rules: RobotsRules) -> RobotsRules:
+        """Store the rules of an origin, with a delay of at most MAX_DELAY_SECONDS."""
+        if rules.delay > robots.MAX_DELAY_SECONDS:
             _log.warning(
-                "%s asks for %.0f s between requests; %.0f s are kept.",
+                "%s asks for %.0f s between requests; %.0f s are used.",
                 origin,
-                found.delay,
-                robots.LONGEST_DELAY,
+                rules.delay,
+                robots.MAX_DELAY_SECONDS,
             )
-            found = replace(found, delay=robots.LONGEST_DELAY)
+            rules = replace(rules, delay=robots.MAX_DELAY_SECONDS)
         self._tries.pop(origin, None)
         self._known.pop(origin, None)
-        while len(self._known) >= MOST:
+        while len(self._known) >= MAX_FILES:
             del self._known[next(iter(self._known))]
-        self._known[origin] = found
-        return found
+        self._known[origin] = rules
+        return rules
 
     def sitemaps(self, host: str) -> list[str]:
-        """What the files of a host name, for those of its schemes that were asked."""
-        found = [self._known.get(f"{scheme}://{host}") for scheme in ("https", "http")]
-        return [url for known in found if known for url in known.sitemaps]
+        """The sitemaps that the known files of a host name, https first."""
+        files = [self._known.get(f"{scheme}://{host}") for scheme in ("https", "http")]
+        return [url for rules in files if rules for url in rules.sitemaps]

@@ -1,4 +1,4 @@
-"""Keep what came as a web archive: responses whole, unchanged ones as revisits."""
+"""Writes responses to a web archive (WARC); unchanged ones become revisit records."""
 
 from __future__ import annotations
 
@@ -19,33 +19,35 @@ from recrawl.errors import BadInput
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from recrawl.fetch.answer import Answer
+    from recrawl.fetch.result import FetchResult
 
-MOST_BYTES = 1_000_000_000  #: of a file, after which the next one begins
+MAX_FILE_BYTES = 1_000_000_000  #: then the next file starts
 _NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class Archive:
-    """WARC files `NAME-00000.warc.gz`, … in one folder; a record is a gzip member of its own."""
+    """WARC files `recrawl-00000.warc.gz`, … in one folder; each record is one gzip member."""
 
-    def __init__(self, folder: Path, contact: str | None, *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self, folder: Path, contact: str | None, *, max_file_bytes: int = MAX_FILE_BYTES
+    ) -> None:
         self._folder = folder
         self._contact = contact
-        self._most = most_bytes
+        self._max_file_bytes = max_file_bytes
         self._file: IO[bytes] | None = None
         self._writer: Any = None
-        # By hash of the URL: hash of the payload last written, and when that was.
+        # By hash of the URL: hash and date of the payload written last.
         self._last: dict[int, tuple[int, str]] = {}
 
-    def add(self, answer: Answer) -> None:
-        """Write what one page answered; the answers that did not come have no record."""
-        if answer.problem is None:
-            self.open(answer.at)
-            self._writer.write_record(self._record(answer))
+    def add(self, result: FetchResult) -> None:
+        """Write one response; a result without response has no record."""
+        if result.problem is None:
+            self.open(result.at)
+            self._writer.write_record(self._record(result))
 
     def flush(self) -> None:
-        """Hand all that was added to the system."""
+        """Hand all records to the operating system."""
         if self._file is not None:
             self._file.flush()
 
@@ -54,40 +56,40 @@ class Archive:
             self._file.close()
             self._file = None
 
-    def _record(self, answer: Answer) -> Any:
-        date = _date(answer.at)
-        page = xxh3_64_intdigest(answer.url.encode())
+    def _record(self, result: FetchResult) -> Any:
+        date = _date(result.at)
+        page = xxh3_64_intdigest(result.url.encode())
         headers = {"WARC-Date": date}
-        if answer.status == HTTPStatus.NOT_MODIFIED:
+        if result.status == HTTPStatus.NOT_MODIFIED:
             headers["WARC-Profile"] = _NOT_MODIFIED
             if before := self._last.get(page):
                 headers |= {
-                    "WARC-Refers-To-Target-URI": answer.url,
+                    "WARC-Refers-To-Target-URI": result.url,
                     "WARC-Refers-To-Date": before[1],
                 }
             return self._writer.create_warc_record(
-                answer.url, "revisit", http_headers=_block(answer), warc_headers_dict=headers
+                result.url, "revisit", http_headers=_block(result), warc_headers_dict=headers
             )
-        payload = xxh3_64_intdigest(answer.body)
+        payload = xxh3_64_intdigest(result.body)
         before = self._last.get(page)
-        if before and before[0] == payload and answer.status == HTTPStatus.OK:
-            digest = "sha1:" + b32encode(hashlib.sha1(answer.body).digest()).decode()  # noqa: S324
+        if before and before[0] == payload and result.status == HTTPStatus.OK:
+            digest = "sha1:" + b32encode(hashlib.sha1(result.body).digest()).decode()  # noqa: S324
             return self._writer.create_revisit_record(
-                answer.url, digest, answer.url, before[1], _block(answer), headers
+                result.url, digest, result.url, before[1], _block(result), headers
             )
         self._last[page] = (payload, date)
         return self._writer.create_warc_record(
-            answer.url,
+            result.url,
             "response",
-            payload=BytesIO(answer.body),
-            length=len(answer.body),
-            http_headers=_block(answer),
+            payload=BytesIO(result.body),
+            length=len(result.body),
+            http_headers=_block(result),
             warc_headers_dict=headers,
         )
 
     def open(self, at: float) -> None:
-        """Make sure that a file is open and has room."""
-        if self._file is not None and self._file.tell() < self._most:
+        """Open the next file, unless the open one has room."""
+        if self._file is not None and self._file.tell() < self._max_file_bytes:
             return
         self.close()
         try:
@@ -115,17 +117,17 @@ class Archive:
 
 
 def _date(at: float) -> str:
-    """To the microsecond, so that ingesting the file gives the visits that were recorded."""
+    """A WARC date to the microsecond, so that ingesting the file gives the same visits."""
     when = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=round(at * 1e6))
     return when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _block(answer: Answer) -> StatusAndHeaders:
-    """Status and headers; those of the transfer are gone, as is the transfer's dress."""
-    line = f"{answer.status} {_PHRASES.get(answer.status, 'Unknown')}"
+def _block(result: FetchResult) -> StatusAndHeaders:
+    """Status line and headers, without Transfer-Encoding, which is undone in the body."""
+    line = f"{result.status} {_PHRASES.get(result.status, 'Unknown')}"
     pairs = [
         (name.decode("latin-1"), value.decode("latin-1"))
-        for name, values in answer.headers.items()
+        for name, values in result.headers.items()
         for value in values
     ]
     return StatusAndHeaders(line, pairs, protocol="HTTP/1.1")

@@ -1,0 +1,95 @@
+"""What did one request return? A response, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+from recrawl import urls
+from recrawl.errors import BadUrl
+
+#: Problems of the host rather than the page: the host rests before its next request.
+HOST_PROBLEMS = {"timeout", "dns", "connect", "tls", "failed"}
+
+NOT_PUBLIC = "the address is not public"  #: a problem of the page, not of its host
+TOO_MANY_REQUESTS = 429
+MAX_PAUSE_SECONDS = 86_400.0  #: a longer Retry-After is cut to this
+_REDIRECT_STATUSES = {301, 302, 303, 307, 308}
+_SERVER_ERROR = 500
+_UNAVAILABLE = 503
+
+Headers = dict[bytes, list[bytes]]
+
+
+@dataclass(slots=True)
+class FetchResult:
+    """An HTTP response, its Content-Encoding not yet undone; or the reason why there is none."""
+
+    url: str  #: as requested; after `get`, the last one of a chain of redirects
+    at: float  #: when it was requested, by the engine's clock
+    status: int  #: HTTP status, or NO_ANSWER
+    headers: Headers
+    body: bytes
+    seconds: float | None  #: None: no request was sent
+    problem: str | None = None  #: why there is no response
+
+    def first_headers(self) -> dict[str, str]:
+        """The first value of each header; names in lower case."""
+        return {
+            name.decode("latin-1").lower(): values[0].decode("latin-1")
+            for name, values in self.headers.items()
+            if values
+        }
+
+    def header(self, name: bytes) -> str | None:
+        """The first value of a header; `name` in Title-Case."""
+        values = dict.get(self.headers, name)  # Scrapy's own `get` gives the last
+        return values[0].decode("latin-1") if values else None
+
+    @property
+    def is_redirect(self) -> bool:
+        return self.status in _REDIRECT_STATUSES
+
+    @property
+    def target(self) -> str | None:
+        """The canonical URL of the Location header; None if there is none or it is no web page."""
+        location = self.header(b"Location")
+        try:
+            return urls.canonical(location, base=self.url) if location else None
+        except BadUrl:
+            return None
+
+    def retry_after(self, now: float) -> float:
+        """Seconds for which the host asks for no requests (429, 503); 0 if it does not ask."""
+        value = (
+            self.header(b"Retry-After")
+            if self.status in (TOO_MANY_REQUESTS, _UNAVAILABLE)
+            else None
+        )
+        if not value:
+            return 0.0
+        try:
+            if value.isdigit():
+                seconds = float(value)
+            else:
+                seconds = parsedate_to_datetime(value).timestamp() - now
+        except (ValueError, TypeError, OverflowError):
+            return 0.0
+        return min(max(seconds, 0.0), MAX_PAUSE_SECONDS)
+
+    @property
+    def is_host_problem(self) -> bool:
+        """Whether another request to the host right now is likely to fail too."""
+        return (
+            self.problem in HOST_PROBLEMS
+            or self.status == TOO_MANY_REQUESTS
+            or self.status >= _SERVER_ERROR
+        )
+
+
+class SkippedPage(NamedTuple):
+    """A page of the plan that was not requested, and why."""
+
+    url: str
+    reason: str
