@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 
 from recrawl.cli import app
 from recrawl.errors import BadInput
+from recrawl.lab import experiment as runner
 from recrawl.lab.rankings import spearman
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds.files import write
 from recrawl.lab.worlds.hubs import Hubs
 from recrawl.lab.worlds.world import START
 from recrawl.model import DAY
-from recrawl.papers.dang import experiment as protocol
 from recrawl.papers.dang import families, learners
 from recrawl.papers.dang import models as dang_models
 from recrawl.papers.dang.data import study
@@ -75,7 +75,7 @@ def test_with_one_interval_looking_around_tells_the_truth_better(world, data):
 @pytest.fixture
 def quick(monkeypatch):
     """Small forests, no library that takes seconds to load, and threads, to which all this holds."""
-    monkeypatch.setattr(protocol, "get_context", lambda _: multiprocessing.dummy)
+    monkeypatch.setattr(runner, "get_context", lambda _: multiprocessing.dummy)
     small = dict(learners.LEARNERS)
     for name in ("extra-trees", "hist-boost", "lightgbm"):
         trees = {"max_iter": 5} if name == "hist-boost" else {"n_estimators": 5, "n_jobs": 1}

@@ -21,8 +21,8 @@ from recrawl.papers.santos.tables import tables
 SCRIPT = """
 import sys
 from pathlib import Path
-from test_santos import changes, protocol
-from recrawl.lab.papers.santos import santos
+from test_santos_experiment import changes, protocol
+from recrawl.papers.santos.experiment import santos
 from time import perf_counter
 if __name__ == "__main__":
     santos(changes(), Path(sys.argv[1]), protocol(), clock=perf_counter)

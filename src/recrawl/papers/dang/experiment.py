@@ -1,26 +1,23 @@
 """Look back, look around (Dang et al. 2021): which pages get new links, and what tells it?
 
 A trace is crawled weekly; of its pages three quarters teach and one quarter is the test, three
-times over. Every step is kept in a file of its own, so that work cut off goes on.
+times over. Results are kept in a folder; an interrupted experiment continues from them.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import xxhash
 
 from recrawl.errors import BadInput
+from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.papers.dang.models import Experiment, Split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
+    from recrawl.lab.experiment import Progress
     from recrawl.papers.dang.data import Study
     from recrawl.papers.dang.models import Result
 
@@ -52,49 +49,41 @@ def _share(study: Study, kind: str) -> str:
 
 
 def dang(
-    study: Study,
-    folder: Path,
-    *,
-    history: int = 8,
-    progress: Callable[[int, int, str], None] | None = None,
+    study: Study, folder: Path, *, history: int = 8, progress: Progress | None = None
 ) -> dict[str, Result]:
-    """Run the experiment, or what is left of it: each step's result by its name."""
-    kinds, mark = told_kinds(study), _mark(study, history)
-    done: dict[str, Result] = {}
-    folder.mkdir(parents=True, exist_ok=True)
+    """Run what is left of the experiment: the result of each step by its name."""
+    kinds, settings = told_kinds(study), _settings(study, history)
     total = len(kinds) * (2 + 3 * REPETITIONS)
-    # A Pool: its workers end by themselves when this process is killed.
-    with get_context("spawn").Pool(WORKERS, _send, (Experiment(study, history),)) as pool:
-        for stage in (_tuning, _steps):
-            asked = [(folder / f"{mark}-{step.name}.json", step) for step in stage(kinds, done)]
-            for name, result in pool.imap_unordered(_run, asked):
-                done[name] = result
-                if progress:
-                    progress(len(done), total, name)
-    return done
+    results: dict[str, Result] = {}
+
+    def report(done: int, _: int, key: str) -> None:
+        if progress is not None:
+            progress(len(results) + done, total, key)
+
+    for steps in (_tuning, _after_tuning):
+        tasks = [
+            ExperimentTask(name, settings, _run, (method, *arguments))
+            for name, method, *arguments in steps(kinds, results)
+        ]
+        results |= run_experiment(
+            tasks, folder, shared=Experiment(study, history), processes=WORKERS, progress=report
+        )
+    return results
 
 
-@dataclass(frozen=True)
-class Step:
-    """One question to the experiment: the name of its method, and what it is asked with."""
-
-    name: str
-    method: str
-    asked: tuple[Any, ...]
+def _tuning(kinds: list[str], results: dict[str, Result]) -> list[tuple[Any, ...]]:
+    """Steps: the name, the method of `Experiment` and its arguments."""
+    del results
+    return [(f"{kind}-tune", "tune", kind) for kind in kinds]
 
 
-def _tuning(kinds: list[str], done: dict[str, Result]) -> list[Step]:
-    del done
-    return [Step(f"{kind}-tune", "tune", (kind,)) for kind in kinds]
-
-
-def _steps(kinds: list[str], done: dict[str, Result]) -> list[Step]:
-    """All that comes after tuning, the longest first."""
-    leaf = {kind: done[f"{kind}-tune"]["leaf"] for kind in kinds}
+def _after_tuning(kinds: list[str], results: dict[str, Result]) -> list[tuple[Any, ...]]:
+    """The steps that need the tuned leaves, the longest first."""
+    leaf = {kind: results[f"{kind}-tune"]["leaf"] for kind in kinds}
     return [
-        *(Step(f"{kind}-importances", "importances", (kind, leaf[kind])) for kind in kinds),
+        *((f"{kind}-importances", "importances", kind, leaf[kind]) for kind in kinds),
         *(
-            Step(f"{kind}-{method}-{seed}", method, (kind, seed, *more))
+            (f"{kind}-{method}-{seed}", method, kind, seed, *more)
             for kind in kinds
             for method, more in (
                 ("rankings", [leaf[kind]]),
@@ -106,33 +95,19 @@ def _steps(kinds: list[str], done: dict[str, Result]) -> list[Step]:
     ]
 
 
-_sent: list[Experiment] = []  # in a worker the one experiment, which keeps what it worked out
-
-
-def _send(experiment: Experiment) -> None:
-    _sent[:] = [experiment]
-
-
-def _run(asked: tuple[Path, Step]) -> tuple[str, Result]:
-    """The result of a step, made or read."""
+def _run(experiment: Experiment, method: str, *arguments: Any) -> Result:
     from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
-    file, step = asked
-    if not file.exists():
-        unfinished = file.with_suffix(".part")
-        # Threads of two workers would wait for each other. NGBoost tries steps that are too long.
-        with threadpool_limits(1), parallel_config("threading"), np.errstate(all="ignore"):
-            unfinished.write_text(json.dumps(getattr(_sent[0], step.method)(*step.asked)))
-        unfinished.replace(file)
-    return step.name, json.loads(file.read_text())
+    # Threads of two workers would wait for each other. NGBoost tries steps that are too long.
+    with threadpool_limits(1), parallel_config("threading"), np.errstate(all="ignore"):
+        result: Result = getattr(experiment, method)(*arguments)
+    return result
 
 
-def _mark(study: Study, history: int) -> str:
-    """All that results depend on, as one word."""
+def _settings(study: Study, history: int) -> str:
+    """The digest of everything that shapes the results."""
     look = study.look
     parts = [*study.rate.values(), *study.count.values(), study.changed, look.vectors]
     parts += [part for crawl in look.crawls for part in (crawl.bytes, crawl.trusted)]
-    data = b"".join(np.ascontiguousarray(part).tobytes() for part in parts)
-    settings = f"{history} {look.strict} {look.unit} {len(look.intervals)}".encode()
-    return xxhash.xxh3_64_hexdigest(data + settings)
+    return digest(*parts, history, look.strict, look.unit, len(look.intervals))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import xxhash
 
 from recrawl.errors import BadInput
+from recrawl.lab.experiment import digest
 from recrawl.lab.replay import cycle_times
 from recrawl.page.fingerprints import shingle_distance, shingles, words
 from recrawl.search.curves import fit_curves
@@ -119,7 +120,7 @@ def prepare_study(
         every=every,
         queries=len(workload),
         volume=volume,
-        key=_digest(live, matches),
+        key=digest(live, matches.start, matches.document, matches.score, matches.frequency),
     )
 
 
@@ -141,8 +142,8 @@ def _documents(trace: Trace, version: IntArray) -> tuple[IntArray, IntArray, pa.
     used, place = np.unique(version, return_inverse=True)
     texts = trace.contents["text"].combine_chunks().take(pa.array(used)).fill_null("")
     encoded = texts.cast(pa.large_binary()).to_pylist()
-    digest = np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64)
-    both = np.stack([trace.page[used].astype(np.uint64), digest])
+    hashes = np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64)
+    both = np.stack([trace.page[used].astype(np.uint64), hashes])
     _, first, same = np.unique(both, axis=1, return_index=True, return_inverse=True)
     live = same.ravel()[place.reshape(version.shape)].astype(np.int32)
     return live, trace.page[used][first].astype(np.int32), texts.take(pa.array(first))
@@ -225,10 +226,3 @@ def _distances(texts: pa.Array, before: IntArray, after: IntArray) -> FloatArray
     sets = [shingles(text) for text in texts.take(pa.array(used)).to_pylist()]
     pairs = zip(*place.reshape(2, -1).tolist(), strict=True)
     return np.array([shingle_distance(sets[i], sets[j]) for i, j in pairs])
-
-
-def _digest(live: IntArray, matches: Matches) -> str:
-    digest = xxhash.xxh3_64()
-    for column in (live, matches.start, matches.document, matches.score, matches.frequency):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()

@@ -2,20 +2,20 @@
 
 All copies are fresh at first; then so many pages are refreshed a cycle, and quality is taken after
 each. What policies know of the pages is fitted on the same cycles, as in the paper, or on those
-before ("split"). Every run is kept in a file of its own, so that work cut off goes on.
+before ("split"). Results are kept in a folder; an interrupted experiment continues from them.
 """
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from recrawl.allocate.whole import spread, whole_visits
+from recrawl.lab.experiment import ExperimentTask, run_experiment
 from recrawl.model import DAY
 from recrawl.policies.user_centric import gain_per_change, refresh_worth, shrunk_rate
 from recrawl.random import drawn
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recrawl.lab.experiment import Progress
     from recrawl.model import FloatArray, IntArray
     from recrawl.papers.pandey.data import SearchStudy
 
@@ -177,24 +178,27 @@ def pandey(
     *,
     modes: tuple[str, ...] = MODES,
     budgets: tuple[float, ...] = BUDGETS,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Ran]:
-    """Run the experiment, or what is left of it; `folder` keeps what is done."""
-    folder.mkdir(parents=True, exist_ok=True)
-    trials = {mode: Trial.of(study, mode, urls) for mode in modes}
-    tasks = [(mode, share, policy) for mode in modes for share in budgets for policy in POLICIES]
-    done: list[Ran] = []
-    for mode, share, policy in tasks:
-        file = folder / f"{study.key}-{mode}-{share:g}-{policy.replace(' ', '-')}.json"
-        if not file.exists():
-            _keep(_run(trials[mode], mode, share, policy), file)
-        done.append(Ran(**json.loads(file.read_text())))
-        if progress is not None:
-            progress(len(done), len(tasks), f"{mode} {share:.2%} {policy}: {done[-1].way:.3f}")
-    return done
+    """Run what is left of the experiment; `folder` keeps the results."""
+    tasks = [
+        ExperimentTask(f"{mode}-{share:g}-{policy}", study.key, _run, (mode, share, policy))
+        for mode in modes
+        for share in budgets
+        for policy in POLICIES
+    ]
+    results = run_experiment(
+        tasks,
+        folder,
+        shared={mode: Trial.of(study, mode, urls) for mode in modes},
+        progress=progress,
+        describe=lambda key, result: f"{key}: {Ran(**result).way:.3f}",
+    )
+    return [Ran(**result) for result in results.values()]
 
 
-def _run(trial: Trial, mode: str, share: float, policy: str) -> Ran:
+def _run(trials: dict[str, Trial], mode: str, share: float, policy: str) -> dict[str, Any]:
+    trial = trials[mode]
     refreshes = max(int(share * trial.study.pages), 1)
     tau, ranked = None, priorities(trial)
     if policy in ranked:
@@ -203,13 +207,7 @@ def _run(trial: Trial, mode: str, share: float, policy: str) -> Ran:
         with ThreadPoolExecutor(WORKERS) as pool:  # the kernels run beside each other
             each = list(pool.map(lambda tau: rival(trial, policy, tau, refreshes), TAUS))
         found, tau = max(each), TAUS[int(np.argmax(each))]
-    return Ran(mode, policy, share, refreshes, tau, found, trial.never)
-
-
-def _keep(ran: Ran, file: Path) -> None:
-    unfinished = file.with_suffix(".part")
-    unfinished.write_text(json.dumps(asdict(ran)))
-    unfinished.replace(file)
+    return asdict(Ran(mode, policy, share, refreshes, tau, found, trial.never))
 
 
 def needed(runs: list[Ran], mode: str, policy: str, way: float) -> float:

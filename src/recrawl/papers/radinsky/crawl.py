@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import xxhash
 
 import recrawl
+from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.metrics import daily
 from recrawl.lab.replay import replay
 from recrawl.lab.statistics import paired_difference
 from recrawl.model import DAY, Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
+    from recrawl.lab.experiment import Progress
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
 
@@ -72,26 +72,20 @@ class Fresh:
         return "\n".join(lines) + "\n"
 
 
-def crawled(
-    trace: Trace, folder: Path, *, progress: Callable[[int, int, str], None] | None = None
-) -> Fresh:
-    """Replay each policy over the pages there throughout; `folder` keeps what is done."""
+def crawled(trace: Trace, folder: Path, *, progress: Progress | None = None) -> Fresh:
+    """Replay each policy over the pages there throughout; `folder` keeps the results."""
     begin, end = trace.window
     trace = replace(trace, window=(begin, min(end, begin + DAYS * DAY)))
     trace = trace.take(trace.alive())
-    data = xxhash.xxh3_64(trace.content.tobytes())
-    data.update(np.array(trace.window).tobytes())
-    folder.mkdir(parents=True, exist_ok=True)
-    tell = progress or (lambda *_: None)
-    fresh, found = {}, {}
-    for done, policy in enumerate(POLICIES):
-        tell(done, len(POLICIES), policy)
-        name = policy.replace(":", "-").replace("=", "-")
-        file = folder / f"{data.hexdigest()}-{name}.npz"
-        if not file.exists():
-            run = daily(trace, replay(trace, policy, Budget(share=SHARE)))
-            np.savez(file, fresh=run.fresh, found=run.changed.sum() / run.fetched.sum())
-        kept = np.load(file)
-        fresh[policy], found[policy] = kept["fresh"], float(kept["found"])
-    tell(len(POLICIES), len(POLICIES), "")
-    return Fresh(fresh, found)
+    settings = digest(trace.content, trace.window)
+    tasks = [ExperimentTask(policy, settings, _replayed, (policy,), "npz") for policy in POLICIES]
+    results = run_experiment(tasks, folder, shared=trace, progress=progress)
+    return Fresh(
+        {policy: result["fresh"] for policy, result in results.items()},
+        {policy: float(result["found"]) for policy, result in results.items()},
+    )
+
+
+def _replayed(trace: Trace, policy: str) -> dict[str, FloatArray]:
+    run = daily(trace, replay(trace, policy, Budget(share=SHARE)))
+    return {"fresh": run.fresh, "found": np.asarray(run.changed.sum() / run.fetched.sum())}

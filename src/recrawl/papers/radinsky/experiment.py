@@ -1,19 +1,17 @@
 """Radinsky & Bennett (2013): do related pages tell when a page will change?
 
-Every page is foretold for the last `days` days of the trace, each from the `n` days before it. What
-is done is kept by parts of the pages, so that work cut off goes on.
+Predicts the changes of every page on each of the last `days` days of the trace, from the `n` days
+before. Results are kept in a folder; an interrupted experiment continues from them.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xxhash
-from scipy.sparse import csr_matrix
 
+from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.model import Neighbours
 from recrawl.papers.radinsky.algorithms import (
     FeatureProducts,
@@ -34,17 +32,16 @@ from recrawl.papers.radinsky.data import (
     prepare,
 )
 from recrawl.papers.radinsky.pooled import pooled_boosting
-from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from recrawl.lab.experiment import Progress
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
 
 WORKERS = 2
-PART = 10  #: pages of a part
+PAGES_PER_TASK = 10
 SELECTIONS = ("graph", "content", "correlation", "warping")
 MAIN = "correlation"  #: how experts are chosen where the paper does not say otherwise
 
@@ -65,22 +62,20 @@ def radinsky(
     folder: Path,
     protocol: Protocol,
     *,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Found:
-    """Run the experiment, or what is left of it; `folder` keeps what is done."""
+    """Run what is left of the experiment; `folder` keeps the results."""
     material = prepare(trace, protocol)
-    tasks = list(_tasks(material, folder, protocol))
-    waiting = [task for task in tasks if not task.file.exists()]
-    tell = progress or (lambda *_: None)
-    tell(len(tasks) - len(waiting), len(tasks), "")
-    if waiting:
-        _save(material, folder / "material.npz")
-        _said(material, 0, replace(protocol, figures=False))  # compiles, once for all workers
-        with get_context("spawn").Pool(min(WORKERS, len(waiting))) as pool:
-            for done, part in enumerate(pool.imap_unordered(_run, waiting), 1):
-                tell(len(tasks) - len(waiting) + done, len(tasks), part)
-    parts = [np.load(task.file) for task in tasks]
-    said = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].files}
+    settings, n = _settings(material, protocol), len(material.changed)
+    tasks = [
+        ExperimentTask(f"pages-{targets[0]}", settings, _run, (targets, protocol), "npz")
+        for targets in (range(n)[i : i + PAGES_PER_TASK] for i in range(0, n, PAGES_PER_TASK))
+    ]
+    parts = run_experiment(
+        tasks, folder, shared=material, processes=WORKERS, progress=progress
+    ).values()
+    names = next(iter(parts))
+    said = {name: np.concatenate([part[name] for part in parts]) for name in names}
     said["boosting over all"] = pooled_boosting(
         material.pages, _main(material, protocol), material.setup
     )
@@ -148,55 +143,14 @@ class Views:
         return weighted_vote(np.array([self.said(e, setup) for e in rows]), weight) - 0.5
 
 
-@dataclass(frozen=True)
-class Task:
-    """Some of the pages."""
-
-    rows: tuple[int, int]
-    protocol: Protocol
-    folder: Path
-    file: Path  #: named after all that the result depends on
-
-
-def _tasks(material: ExperimentData, folder: Path, protocol: Protocol) -> Iterator[Task]:
-    folder.mkdir(parents=True, exist_ok=True)
-    data = xxhash.xxh3_64(material.snapshots.counts.data.tobytes())
+def _settings(material: ExperimentData, protocol: Protocol) -> str:
+    """The digest of everything that shapes the results."""
+    snapshots = material.snapshots
     related = [column for near in material.related.values() for column in (near.row, near.weight)]
-    for column in (material.snapshots.copy, material.changed, *related):
-        data.update(np.ascontiguousarray(column).tobytes())
-    data.update(str(asdict(protocol)).encode())
-    for begin in range(0, len(material.changed), PART):
-        end = min(begin + PART, len(material.changed))
-        yield Task((begin, end), protocol, folder, folder / f"{data.hexdigest()}-{begin}.npz")
+    arrays = (snapshots.counts.data, snapshots.copy, material.changed, *related)
+    return digest(*arrays, asdict(protocol))
 
 
-def _run(task: Task) -> str:
-    """One part, in a process of its own; kept whole or not at all."""
-    material = _loaded(task.folder / "material.npz")
-    rows = [_said(material, target, task.protocol) for target in range(*task.rows)]
-    unfinished = task.file.with_suffix(".part.npz")
-    columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    np.savez(unfinished, **columns)
-    unfinished.replace(task.file)
-    return f"pages {task.rows[0] + 1} to {task.rows[1]}"
-
-
-def _save(material: ExperimentData, file: Path) -> None:
-    counts = material.snapshots.counts
-    columns: dict[str, Any] = {
-        "data": counts.data, "indices": counts.indices, "indptr": counts.indptr,
-        "shape": counts.shape, "copy": material.snapshots.copy, "changed": material.changed,
-    }  # fmt: skip
-    for name, near in material.related.items():
-        columns |= {f"{name} row": near.row, f"{name} weight": near.weight}
-    given = material.setup
-    columns |= {"days": given.days, "given": [given.n, given.window, given.ahead]}
-    np.savez(file, **columns)
-
-
-def _loaded(file: Path) -> ExperimentData:
-    kept = np.load(file)
-    counts = csr_matrix((kept["data"], kept["indices"], kept["indptr"]), shape=kept["shape"])
-    ways = {way: Neighbours(kept[f"{way} row"], kept[f"{way} weight"]) for way in SELECTIONS}
-    setup = Setup(kept["days"], *kept["given"].tolist())
-    return ExperimentData(Snapshots(counts, kept["copy"]), kept["changed"], ways, setup, 0, 0)
+def _run(material: ExperimentData, targets: range, protocol: Protocol) -> dict[str, FloatArray]:
+    rows = [_said(material, target, protocol) for target in targets]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -1,24 +1,19 @@
 """GP4C (Santos 2013): does evolution find better score functions than the classic ones?
 
 Five folds of the pages, five seeds, 57 days of which two are warm-up, 5 % of the pages a day.
-Every run of a fold and a seed is kept in a file of its own, so that work cut off goes on.
+Results are kept in a folder; an interrupted experiment continues from them.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import xxhash
 
 from recrawl import registry
 from recrawl.evolve.by_page import look
-from recrawl.evolve.changes import Changes
 from recrawl.evolve.evolution import evolve
 from recrawl.evolve.fitness import Fitness
 from recrawl.evolve.presets import PRESETS, Preset
@@ -28,11 +23,14 @@ from recrawl.evolve.split import folds
 from recrawl.evolve.terminals import BASIC, TERMINALS
 from recrawl.evolve.text import parse, write
 from recrawl.lab.changes import changes_of, changes_of_world
+from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.traces import open_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from recrawl.evolve.changes import Changes
+    from recrawl.lab.experiment import Progress
     from recrawl.model import FloatArray, IntArray
 
 SHARE = 0.05
@@ -115,69 +113,28 @@ def santos(
     protocol: Protocol,
     *,
     clock: Callable[[], float],
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Found:
-    """Run the experiment, or what is left of it; `folder` keeps what is done.
+    """Run what is left of the experiment; `folder` keeps the results.
 
-    `clock` gives seconds and is asked only for how long things take.
+    `clock` returns seconds; it only measures how long breeding and validating take.
     """
-    tasks = list(_tasks(changes, folder, protocol))
-    waiting = [task for task in tasks if not task.file.exists()]
-    leaders = [task.read() for task in tasks if task.file.exists()]
-    _tell(leaders, len(tasks), progress)
-    if waiting:
-        _save(changes, folder / "changes.npz")
-        # Compiled here once and kept, instead of in every worker.
-        simulator(changes, np.arange(len(changes))).run(parse("t * X", BASIC))
-        # A Pool: its workers end by themselves when this process is killed.
-        with get_context("spawn").Pool(min(WORKERS, len(waiting))) as pool:
-            for done in pool.imap_unordered(partial(_run, clock=clock), waiting):
-                leaders.append(done)
-                _tell(leaders, len(tasks), progress)
-    runs = [task.read() for task in tasks]
-    return _judged(changes, protocol, runs)
+    settings = digest(changes.words, changes.key, protocol.folds, asdict(protocol.breeding))
+    tasks = [
+        ExperimentTask(f"fold{fold + 1}-seed{seed}", settings, _run, (fold, seed, protocol, clock))
+        for seed in protocol.seeds
+        for fold in range(protocol.folds)
+    ]
+    best: list[Ran] = []
 
+    def describe(_: str, result: dict[str, Any]) -> str:
+        best[:] = [max([*best, Ran(**result)], key=lambda ran: ran.worth[0])]
+        return f"{best[0].worth[0]:.4f}  {best[0].formulas[0]}"
 
-def _tell(runs: list[Ran], total: int, progress: Callable[[int, int, str], None] | None) -> None:
-    if progress is not None and runs:
-        leader = max(runs, key=lambda ran: ran.worth[0])
-        progress(len(runs), total, f"{leader.worth[0]:.4f}  {leader.formulas[0]}")
-    elif progress is not None:
-        progress(0, total, "")
-
-
-@dataclass(frozen=True)
-class Task:
-    """One run of a fold and a seed."""
-
-    fold: int
-    seed: int
-    protocol: Protocol
-    folder: Path
-    file: Path  #: named after all that the result depends on
-
-    def read(self) -> Ran:
-        return Ran(**json.loads(self.file.read_text()))
-
-
-def _tasks(changes: Changes, folder: Path, protocol: Protocol) -> Iterator[Task]:
-    folder.mkdir(parents=True, exist_ok=True)
-    data = xxhash.xxh3_64_hexdigest(changes.words.tobytes() + changes.key.tobytes())
-    bred = f"{data}{protocol.folds}{asdict(protocol.breeding)}"
-    mark = xxhash.xxh3_64_hexdigest(bred.encode())
-    for seed in protocol.seeds:
-        for fold in range(protocol.folds):
-            file = folder / f"{mark}-fold{fold + 1}-seed{seed}.json"
-            yield Task(fold, seed, protocol, folder, file)
-
-
-def _save(changes: Changes, file: Path) -> None:
-    np.savez(file, words=changes.words, key=changes.key, cycles=changes.cycles)
-
-
-def _load(file: Path) -> Changes:
-    kept = np.load(file)
-    return Changes(kept["words"], int(kept["cycles"]), kept["key"])
+    results = run_experiment(
+        tasks, folder, shared=changes, processes=WORKERS, progress=progress, describe=describe
+    )
+    return _judged(changes, protocol, [Ran(**result) for result in results.values()])
 
 
 def simulator(changes: Changes, rows: IntArray) -> Simulator:
@@ -185,19 +142,17 @@ def simulator(changes: Changes, rows: IntArray) -> Simulator:
     return Simulator(changes.take(rows), int(SHARE * len(rows)))
 
 
-def _run(task: Task, clock: Callable[[], float]) -> Ran:
-    """One run, in a process of its own; kept whole or not at all."""
-    changes = _load(task.folder / "changes.npz")
-    split = folds(len(changes), task.protocol.folds)[task.fold]
+def _run(
+    changes: Changes, fold: int, seed: int, protocol: Protocol, clock: Callable[[], float]
+) -> dict[str, Any]:
+    split = folds(len(changes), protocol.folds)[fold]
     begin, measure = clock(), Fitness()
-    bred = evolve(
-        simulator(changes, split.train), BASIC, [measure], task.protocol.breeding, seed=task.seed
-    )
+    bred = evolve(simulator(changes, split.train), BASIC, [measure], protocol.breeding, seed=seed)
     middle = clock()
     found = validated(bred.kept, simulator(changes, split.validation), measure)
     ran = Ran(
-        fold=task.fold,
-        seed=task.seed,
+        fold=fold,
+        seed=seed,
         formulas=[write(each.expression) for each in found],
         train=[each.train.tolist() for each in found],
         validation=[each.validation.tolist() for each in found],
@@ -206,10 +161,7 @@ def _run(task: Task, clock: Callable[[], float]) -> Ran:
         breeding=middle - begin,
         validating=clock() - middle,
     )
-    unfinished = task.file.with_suffix(".part")
-    unfinished.write_text(json.dumps(asdict(ran)))
-    unfinished.replace(task.file)
-    return ran
+    return asdict(ran)
 
 
 def _judged(changes: Changes, protocol: Protocol, runs: list[Ran]) -> Found:
