@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recrawl.page import parse, shingle_distance, shingles, simhash
-from recrawl.page.html import squeeze
+from recrawl.page.html import collapse_spaces
 from recrawl.urls import canonical
 
 URL = "http://a.org/x/y"
@@ -58,19 +58,21 @@ TEXT = st.text(st.sampled_from("abc é\n"), max_size=80)
 def test_any_bytes_give_a_sound_result(
     body: bytes, content_type: str | None, encoding: str | None, limit: int
 ) -> None:
-    page = parse(body, url=URL, content_type=content_type, content_encoding=encoding, limit=limit)
+    page = parse(
+        body, url=URL, content_type=content_type, content_encoding=encoding, max_bytes=limit
+    )
     assert page.bytes <= limit
     assert len(page.links) == len(page.nofollow) == len(set(page.links))
     assert all(canonical(link) == link != URL for link in page.links)
-    assert squeeze(page.text) == page.text
+    assert collapse_spaces(page.text) == page.text
     assert 0 <= page.digest < 2**64
     assert 0 <= page.simhash() < 2**64
 
 
 @settings(deadline=None)
 @given(st.text(st.sampled_from("ab \n\t\xa0é"), max_size=40))
-def test_squeeze_leaves_words_and_single_spaces(text: str) -> None:
-    assert squeeze(text) == " ".join(text.split())
+def test_collapse_spaces_leaves_words_and_single_spaces(text: str) -> None:
+    assert collapse_spaces(text) == " ".join(text.split())
 
 
 @given(TEXT, TEXT, st.integers(1, 4), st.none() | st.integers(1, 20))

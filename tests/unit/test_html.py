@@ -7,7 +7,7 @@ from html.entities import html5
 import pytest
 
 from recrawl.page.entities import table
-from recrawl.page.html import MAX_LINKS, read, squeeze
+from recrawl.page.html import MAX_LINKS, collapse_spaces, read_html
 from recrawl.page.html_scanner import scan
 
 URL = "http://a.org/x/y"
@@ -243,8 +243,8 @@ def test_only_so_many_links() -> None:
     assert found.nofollow == [False] * 3
 
 
-def test_squeeze_takes_text_as_it_is() -> None:
-    assert squeeze(" a <b>\n&amp;\xa0c ") == "a <b> &amp; c"
+def test_collapse_spaces_takes_text_as_it_is() -> None:
+    assert collapse_spaces(" a <b>\n&amp;\xa0c ") == "a <b> &amp; c"
 
 
 N = 400_000
@@ -290,16 +290,16 @@ HOSTILE: dict[str, bytes | tuple[bytes, str]] = {
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_markup_is_read_like_any(hostile: bytes | tuple[bytes, str]) -> None:
     body, text = hostile if isinstance(hostile, tuple) else (hostile, "hi")
-    seen = read(b"hi" + body, URL)
+    seen = read_html(b"hi" + body, URL)
     assert seen.text == text or not text
-    assert read(body, URL).canonical in (None, "http://a.org/x/z")
+    assert read_html(body, URL).canonical in (None, "http://a.org/x/z")
     assert set(seen.links) <= {"http://a.org/x/z"}
     assert len(seen.nofollow) == len(seen.links)
 
 
 def test_hostile_links() -> None:
     many = b"".join(b"<a href=%d rel=nofollow>" % i for i in range(N))
-    assert len(read(many, URL).links) == 2 * MAX_LINKS
-    assert read(b"<a href='" + b"&nGt;" * N + b"'>", URL).links == []
-    assert read(b"<a href='" + b"z" * 10_000_000 + b"'>", URL).links == []
-    assert read(b"<a href='\0'>" * N, URL).links == ["http://a.org/x/%EF%BF%BD"]
+    assert len(read_html(many, URL).links) == 2 * MAX_LINKS
+    assert read_html(b"<a href='" + b"&nGt;" * N + b"'>", URL).links == []
+    assert read_html(b"<a href='" + b"z" * 10_000_000 + b"'>", URL).links == []
+    assert read_html(b"<a href='\0'>" * N, URL).links == ["http://a.org/x/%EF%BF%BD"]

@@ -1,4 +1,4 @@
-"""Page bytes → text, links, words, digest, simhash, shingles."""
+"""The bytes of a page → its text, links, words, digest and fingerprints."""
 
 from recrawl.page.content import Content, parse
 from recrawl.page.fingerprints import shingle_distance, shingles, simhash, word_counts, words

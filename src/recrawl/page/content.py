@@ -1,4 +1,4 @@
-"""What does this page say? One pass over its bytes, whatever they are."""
+"""The bytes of a page → its text, links, canonical URL and digest."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from xxhash import xxh3_64_intdigest
 
-from recrawl.page import decode, html
+from recrawl.page import decode
 from recrawl.page.fingerprints import shingles, simhash
+from recrawl.page.html import MAX_LINKS, VisiblePage, collapse_spaces, read_html
 from recrawl.urls import canonical
 
 if TYPE_CHECKING:
@@ -22,14 +23,14 @@ class Content:
     kind: decode.Kind
     charset: str | None  #: None where there are no characters
     title: str
-    text: str  #: what a reader sees, with single spaces
+    text: str  #: the visible text, with single spaces
     canonical: str | None  #: the URL that `<link rel=canonical>` in the head of the page names
     links: list[str] = field(repr=False)  #: canonical, in document order, each once
-    nofollow: list[bool] = field(repr=False)  #: of each link: every occurrence says so
+    nofollow: list[bool] = field(repr=False)  #: for each link: every occurrence has nofollow
     bytes: int  #: of the body without its Content-Encoding
     digest: int
     digest_of: Literal["text", "bytes"]
-    truncated: bool  #: there was more
+    truncated: bool  #: the body or the list of links is longer
     problem: str | None  #: why the result is partial
 
     def simhash(self) -> int:
@@ -47,58 +48,41 @@ def parse(
     url: str,
     content_type: str | None = None,
     content_encoding: str | None = None,
-    limit: int = 10_000_000,
+    max_bytes: int = 10_000_000,
 ) -> Content:
-    """Text, links and digest of a body fetched from `url`: never an error, whatever it holds.
+    """What a body fetched from `url` holds, at most `max_bytes` of it.
 
-    `url` itself must be one: else `BadUrl`.
+    No body raises an error. A `url` that is not one of a web page raises `BadUrl`.
 
     >>> parse(b"<title>Hi</title><a href=b>you</a>", url="http://a.org/").links
     ['http://a.org/b']
     """
-    found = decode.unpack(body, content_encoding, limit)
-    kind = "binary" if found.opaque and found.body else decode.kind_of(found.body, content_type)
-    if kind in ("binary", "empty"):
-        return _unread(kind, found)
-    charset = decode.charset_of(found.body, content_type)
-    utf8 = decode.to_utf8(found.body, charset)
-    seen = html.read(utf8, canonical(url)) if kind == "html" else _plain(utf8)
-    crowded = len(seen.links) > html.MAX_LINKS
-    problem = found.problem or (f"over {html.MAX_LINKS} links" if crowded else None)
+    unpacked = decode.unpack(body, content_encoding, max_bytes)
+    is_opaque = unpacked.is_encoded and unpacked.body
+    kind = "binary" if is_opaque else decode.kind_of(unpacked.body, content_type)
+    charset, page = None, VisiblePage()
+    if kind in ("html", "text"):
+        charset = decode.charset_of(unpacked.body, content_type)
+        utf8 = decode.to_utf8(unpacked.body, charset)
+        page = read_html(utf8, canonical(url)) if kind == "html" else _plain_text(utf8)
+    has_more_links = len(page.links) > MAX_LINKS
+    # An empty page has a digest of its text, to be compared with its earlier text.
+    digested = unpacked.body if kind == "binary" else page.text.encode()
     return Content(
         kind=kind,
         charset=charset,
-        title=seen.title,
-        text=seen.text,
-        canonical=seen.canonical,
-        links=seen.links[: html.MAX_LINKS],
-        nofollow=seen.nofollow[: html.MAX_LINKS],
-        bytes=len(found.body),
-        digest=xxh3_64_intdigest(seen.text.encode()),
-        digest_of="text",
-        truncated=found.truncated or crowded,
-        problem=problem,
-    )
-
-
-def _unread(kind: decode.Kind, found: decode.Unpacked) -> Content:
-    # An emptied page is compared with its earlier text, so it too has a digest of its text.
-    digested = found.body if kind == "binary" else b""
-    return Content(
-        kind=kind,
-        charset=None,
-        title="",
-        text="",
-        canonical=None,
-        links=[],
-        nofollow=[],
-        bytes=len(found.body),
+        title=page.title,
+        text=page.text,
+        canonical=page.canonical,
+        links=page.links[:MAX_LINKS],
+        nofollow=page.nofollow[:MAX_LINKS],
+        bytes=len(unpacked.body),
         digest=xxh3_64_intdigest(digested),
         digest_of="bytes" if kind == "binary" else "text",
-        truncated=found.truncated,
-        problem=found.problem,
+        truncated=unpacked.truncated or has_more_links,
+        problem=unpacked.problem or (f"over {MAX_LINKS} links" if has_more_links else None),
     )
 
 
-def _plain(utf8: bytes) -> html.Seen:
-    return html.Seen("", html.squeeze(utf8.decode("utf-8", "replace")), None, [], [])
+def _plain_text(utf8: bytes) -> VisiblePage:
+    return VisiblePage(text=collapse_spaces(utf8.decode("utf-8", "replace")))

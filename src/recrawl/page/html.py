@@ -1,47 +1,47 @@
-"""What does a reader of this page see, and where can they go?"""
+"""An HTML page → its title, visible text, canonical URL and links."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from dataclasses import dataclass, field
+from typing import cast
 
-from recrawl.page.html_scanner import scan, squeeze
+from recrawl.page.html_scanner import collapse_spaces, scan
 from recrawl.urls import resolved
 
-__all__ = ["MAX_LINKS", "Seen", "read", "squeeze"]
+__all__ = ["MAX_LINKS", "VisiblePage", "collapse_spaces", "read_html"]
 
-MAX_LINKS = 20_000
-
-#: Some links of a page are there twice or lead nowhere. What is far beyond is not looked at.
-_MAX_HREFS = 2 * MAX_LINKS
+MAX_LINKS = 20_000  #: different ones, of a page
+_MAX_HREFS = 2 * MAX_LINKS  # some links of a page are there twice or lead nowhere
 
 
-class Seen(NamedTuple):
-    """The visible part of a page."""
+@dataclass(slots=True)
+class VisiblePage:
+    """What a reader of a page sees, and where its links lead."""
 
-    title: str
-    text: str
-    canonical: str | None  #: of its `<link rel=canonical>`, if that is a web page
-    links: list[str]
-    nofollow: list[bool]
+    title: str = ""
+    text: str = ""
+    canonical: str | None = None  #: the URL of its `<link rel=canonical>`
+    links: list[str] = field(default_factory=list)
+    nofollow: list[bool] = field(default_factory=list)  #: for each link
 
 
-def read(body: bytes, url: str) -> Seen:
-    """Title, visible text, canonical URL and outlinks of a UTF-8 page."""
+def read_html(body: bytes, url: str) -> VisiblePage:
+    """What the UTF-8 page at a canonical URL shows; links are absolute and canonical."""
     page = scan(body, _MAX_HREFS)
     base = (resolved([page.base], url)[0] if page.base else None) or url
     links = _links(page.hrefs, page.nofollow, base)
     links.pop(url, None)
     named = page.canonical.strip()
     canonical = resolved([named], url)[0] if named else None
-    return Seen(page.title, page.text, canonical, list(links), list(links.values()))
+    return VisiblePage(page.title, page.text, canonical, list(links), list(links.values()))
 
 
 def _links(hrefs: list[str], nofollow: list[bool], base: str) -> dict[str, bool]:
-    """Outlinks in document order; True where every occurrence says nofollow."""
+    """Link → whether every occurrence has nofollow, in document order."""
     targets = resolved(hrefs, base)
-    found = dict.fromkeys(targets, any(nofollow))
+    links = dict.fromkeys(targets, any(nofollow))
     if any(nofollow):
-        for target, says in zip(targets, nofollow, strict=True):
-            found[target] = found[target] and says
-    found.pop(None, None)
-    return cast("dict[str, bool]", found)
+        for target, has_nofollow in zip(targets, nofollow, strict=True):
+            links[target] = links[target] and has_nofollow
+    links.pop(None, None)
+    return cast("dict[str, bool]", links)

@@ -80,14 +80,14 @@ def _content(response: Response, max_body_bytes: int) -> Content | None:
     """What the body holds; None if it is not whole."""
     encoding = response.headers.get("content-encoding")
     unpacked = unpack(response.body, encoding, max_body_bytes)
-    if unpacked.truncated and not unpacked.opaque:
+    if unpacked.truncated and not unpacked.is_encoded:
         return None
     return parse(
         unpacked.body,
         url=response.url,
         content_type=response.headers.get("content-type"),
-        content_encoding=encoding if unpacked.opaque else None,
-        limit=max_body_bytes,
+        content_encoding=encoding if unpacked.is_encoded else None,
+        max_bytes=max_body_bytes,
     )
 
 
