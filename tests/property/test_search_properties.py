@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recrawl.allocate import freshness_rates
 from recrawl.allocate.whole import spread, staleness, whole_visits
 from recrawl.page.fingerprints import words
-from recrawl.page.word_hashes import spaced
+from recrawl.page.word_hashes import space_ideographs
 from recrawl.search.curves import fit_curves, rank_of, score_at
 from recrawl.search.gain import move_gain
 from recrawl.search.matches import Matches
@@ -141,7 +141,7 @@ def test_terms_are_the_words_counted(texts):
     counts = count_terms(texts, vocabulary)
     for i, text in enumerate(texts):
         held = sorted(counts.count[counts.start[i] : counts.start[i + 1]].tolist())
-        said = words(spaced(text))
+        said = words(space_ideographs(text))
         assert held == sorted(Counter(said).values())
         assert counts.length[i] == len(said)
 

@@ -23,7 +23,7 @@ from recrawl.errors import BadInput
 from recrawl.history.signals import KEPT
 from recrawl.model import DAY, Signals
 from recrawl.page.responses import Response, to_visits
-from recrawl.page.sitemaps import MOST_ELEMENTS, MOST_ENTRIES, Entry, entries
+from recrawl.page.sitemaps import MAX_ELEMENTS, MAX_ENTRIES, SitemapEntry, read_sitemap
 from recrawl.planner.signals import evidence, multiply_odds, odds_factors
 
 NOON = 1_699_963_200.0  # 2023-11-14T12:00Z
@@ -308,7 +308,11 @@ URLSET = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas
 <url><loc>/2?b&amp;c</loc><lastmod>last week</lastmod></url><url><lastmod>2024-01-01</lastmod></url>
 <url><loc>mailto:me@a.example</loc></url><url><loc>https://a.example.org/4</loc>
 <lastmod>1970-01-01T00:00:00Z</lastmod></url></urlset>"""
-NAMED = [Entry(A + "1", DATED + DAY - 1), Entry(A + "2?b&c", None), Entry(A + "4", 0.0)]
+NAMED = [
+    SitemapEntry(A + "1", DATED + DAY - 1),
+    SitemapEntry(A + "2?b&c", None),
+    SitemapEntry(A + "4", 0.0),
+]
 FILES = {
     "sitemap": (URLSET, "urlset", NAMED),
     "packed": (gzip.compress(URLSET), "urlset", NAMED),
@@ -317,39 +321,39 @@ FILES = {
     "index": (
         b"<sitemapindex><sitemap><loc>/s.xml</loc></sitemap></sitemapindex>",
         "sitemapindex",
-        [Entry(A + "s.xml", None)],
+        [SitemapEntry(A + "s.xml", None)],
     ),
     "RSS": (
         b"<rss><channel><link>https://a.example.org/</link><item><link>https://a.example.org/1</link>"
         b"<pubDate>Mon, 01 Jan 2024 01:00:00 +0100</pubDate></item></channel></rss>",
         "rss",
-        [Entry(A + "1", DATED)],
+        [SitemapEntry(A + "1", DATED)],
     ),
     "Atom": (
         b"<feed xmlns='http://www.w3.org/2005/Atom'><link href='/feed'/><entry>"
         b"<link rel='self' href='/1.atom'/><link href='/1'/>"
         b"<updated>2024-01-01T00:00:00Z</updated></entry></feed>",
         "feed",
-        [Entry(A + "1", DATED)],
+        [SitemapEntry(A + "1", DATED)],
     ),
     "far dates": (
         b"<urlset><url><loc>/1</loc><lastmod>9999-12-31T23:59:59-12:00</lastmod></url>"
         b"<url><loc>/2</loc><lastmod>0001-01-01T00:00:00+12:00</lastmod></url></urlset>",
         "urlset",
-        [Entry(A + "1", 253_402_343_999.0), Entry(A + "2", -62_135_640_000.0)],
+        [SitemapEntry(A + "1", 253_402_343_999.0), SitemapEntry(A + "2", -62_135_640_000.0)],
     ),
     "invented": (
         b"<urlset><url><loc>/1</loc></url><url><loc>/2?a=1&b=2</loc></url>"
         b"<url><loc>/3?a=1&amp;b=2</loc></url></urlset>",
         "urlset",
-        [Entry(A + "1", None)],
+        [SitemapEntry(A + "1", None)],
     ),
     "RSS without links": (
         b"<rss><channel><item><guid>https://a.example.org/1</guid><url>/x</url></item><item>"
         b"<guid isPermaLink='false'>https://a.example.org/2</guid></item><item><guid>3</guid></item>"
         b"</channel></rss>",
         "rss",
-        [Entry(A + "1", None)],
+        [SitemapEntry(A + "1", None)],
     ),
     "HTML": (b"<html><body><p>Not found</p></body></html>", "html", []),
     "empty": (b"", "", []),
@@ -360,7 +364,7 @@ FILES = {
 @pytest.mark.parametrize(("body", "kind", "named"), FILES.values(), ids=FILES)
 def test_what_sitemaps_and_feeds_name(body, kind, named):
     pytest.importorskip("lxml", reason="needs the extra crawl")
-    assert entries(body, A + "sitemap.xml") == (kind, named)
+    assert read_sitemap(body, A + "sitemap.xml") == (kind, named)
 
 
 def test_a_sitemap_that_swells_is_bounded(tmp_path):
@@ -373,11 +377,11 @@ def test_a_sitemap_that_swells_is_bounded(tmp_path):
     file = b'<!ENTITY f SYSTEM "%s">' % secret.as_uri().encode()
     for entity, name in ((bomb, b"a12"), (file, b"f")):
         body = b"<!DOCTYPE urlset [%s]><urlset><url><loc>&%s;</loc></url></urlset>" % (entity, name)
-        assert entries(body, A)[1] == []
-    many = b"<urlset>" + b"<url><loc>/a</loc></url>" * (MOST_ENTRIES + 10) + b"</urlset>"
-    assert len(entries(many, A)[1]) == MOST_ENTRIES
-    late = b"<urlset>" + b"<a/>" * MOST_ELEMENTS + b"<url><loc>/a</loc></url></urlset>"
-    assert entries(gzip.compress(late), A) == ("urlset", [])
+        assert read_sitemap(body, A)[1] == []
+    many = b"<urlset>" + b"<url><loc>/a</loc></url>" * (MAX_ENTRIES + 10) + b"</urlset>"
+    assert len(read_sitemap(many, A)[1]) == MAX_ENTRIES
+    late = b"<urlset>" + b"<a/>" * MAX_ELEMENTS + b"<url><loc>/a</loc></url></urlset>"
+    assert read_sitemap(gzip.compress(late), A) == ("urlset", [])
 
 
 # Waiting

@@ -6,7 +6,7 @@ from html.entities import html5
 
 import pytest
 
-from recrawl.page.entities import table
+from recrawl.page.entities import name_table
 from recrawl.page.html import MAX_LINKS, collapse_spaces, read_html
 from recrawl.page.html_scanner import scan
 
@@ -213,7 +213,7 @@ def test_canonical(markup: str, canonical: str) -> None:
 
 
 def test_every_name_is_known() -> None:
-    assert len(table()) == len(html5)
+    assert len(name_table()) == len(html5)
     for name, value in html5.items():
         assert scan(f"<a href='x&{name}'>".encode(), 9).hrefs == [f"x{value}"]
 

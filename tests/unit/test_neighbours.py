@@ -15,7 +15,7 @@ from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
 from recrawl.neighbours.url_siblings import url_siblings
 from recrawl.neighbours.vectors import TextSpace
 from recrawl.page.fingerprints import words
-from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
+from recrawl.page.word_buckets import N_BUCKETS, document_counts, term_counts
 
 TOPICS = [
     "tea cup kettle leaf brew",
@@ -60,7 +60,7 @@ def test_sliced_and_long_input_is_read_in_batches():
     said = texts(*(f"w{i} common" for i in range(2_500)))
     counts = document_counts(said.slice(3, 2_400), 100)
     assert counts.max() == 2_400
-    assert len(counts) == BUCKETS
+    assert len(counts) == N_BUCKETS
 
 
 def test_vectors_are_unit_near_within_a_topic_and_zero_without_text():

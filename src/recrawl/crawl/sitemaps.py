@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from recrawl import urls
 from recrawl.model import DAY
-from recrawl.page.sitemaps import entries as read_entries
+from recrawl.page.sitemaps import read_sitemap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recrawl.fetch import LiveEngine
     from recrawl.history import Store
     from recrawl.model import Time
-    from recrawl.page.sitemaps import Entry
+    from recrawl.page.sitemaps import SitemapEntry
 
 MAX_FILES_PER_HOST = 50  #: sitemaps read for one host
 MAX_FILES_IN_MEMORY = 20
@@ -52,7 +52,7 @@ class SitemapReader:
         self._read_at |= dict.fromkeys(due, now)
         return due
 
-    def _store_entries(self, kind: str, entries: list[Entry], now: Time) -> int:
+    def _store_entries(self, kind: str, entries: list[SitemapEntry], now: Time) -> int:
         claims = [  # a date of today counts as now
             (entry.url, min(entry.changed, now))
             for entry in entries
@@ -70,7 +70,7 @@ class SitemapReader:
             self.store.claim(pa.table(table))
         return new
 
-    def _sitemaps(self, origins: list[str]) -> Iterator[list[Entry]]:
+    def _sitemaps(self, origins: list[str]) -> Iterator[list[SitemapEntry]]:
         """Entries of each sitemap: those in robots.txt or /sitemap.xml, and those they name."""
         self.engine.get([f"{origin}/robots.txt" for origin in origins])
         waiting = _SitemapQueue()
@@ -89,7 +89,7 @@ class SitemapReader:
                         if urls.host(entry.url) in allowed:
                             waiting.add(entry.url, hosts)
 
-    def _feeds(self, hosts: set[str], now: Time) -> Iterator[list[Entry]]:
+    def _feeds(self, hosts: set[str], now: Time) -> Iterator[list[SitemapEntry]]:
         """Entries of each feed that pages link to, limited to pages on the host of the feed."""
         linked = self.store.query(_FEEDS, MAX_FEEDS_PER_HOST)["target"].to_pylist()
         due = self._due([url for url in linked if urls.host(url) in hosts], now)
@@ -97,13 +97,13 @@ class SitemapReader:
             if kind in ("rss", "feed"):
                 yield [entry for entry in entries if urls.host(entry.url) == urls.host(name)]
 
-    def _files(self, names: list[str]) -> Iterator[tuple[str, str, list[Entry]]]:
+    def _files(self, names: list[str]) -> Iterator[tuple[str, str, list[SitemapEntry]]]:
         """URL, kind and entries of each file that can be fetched."""
         for start in range(0, len(names), MAX_FILES_IN_MEMORY):
             chunk = names[start : start + MAX_FILES_IN_MEMORY]
             for name, result in zip(chunk, self.engine.get(chunk), strict=True):
                 if 200 <= result.status < 300:
-                    yield name, *read_entries(result.body, result.url)
+                    yield name, *read_sitemap(result.body, result.url)
 
 
 class _SitemapQueue:

@@ -9,7 +9,7 @@ import numpy as np
 
 from recrawl.errors import BadInput
 from recrawl.neighbours.svd import right_singular_vectors
-from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
+from recrawl.page.word_buckets import N_BUCKETS, document_counts, term_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,7 +36,9 @@ class TextSpace:
     terms: int = 15_000
     characters: int = 20_000
     seed: int = 0
-    column_: IntArray = field(default_factory=lambda: np.full(BUCKETS, -1), init=False, repr=False)
+    column_: IntArray = field(
+        default_factory=lambda: np.full(N_BUCKETS, -1), init=False, repr=False
+    )
     weight_: NDArray[np.float32] = field(
         init=False, repr=False
     )  #: of each word: high for rare ones
@@ -54,7 +56,7 @@ class TextSpace:
         n_texts = document_counts(texts, self.characters)
         words = np.argsort(-n_texts, kind="stable")[: self.terms]
         words = words[n_texts[words] >= MIN_TEXTS]
-        self.column_ = np.full(BUCKETS, -1)
+        self.column_ = np.full(N_BUCKETS, -1)
         self.column_[words] = np.arange(len(words))
         self.weight_ = (np.log((1.0 + len(texts)) / (1.0 + n_texts[words])) + 1.0).astype(
             np.float32

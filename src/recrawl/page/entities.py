@@ -1,4 +1,4 @@
-"""Which characters does a reference stand for: `&name;`, `&#number;`?"""
+"""Character references (`&name;`, `&#number;`) → the characters they stand for."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from recrawl.page.kernels import kernel_helper
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-VALUE = max(map(len, html5)) + 1  #: where in a row the value is, after at least one 0
+VALUE = max(map(len, html5)) + 1  #: where in a row of `name_table` the value begins
 
-IN_TEXT, IN_VALUE = map(np.int64, range(2))  #: where a reference stands
-#: Windows-1252, which numbers from 0x80 to 0x9F are taken to mean.
+IN_TEXT, IN_VALUE = map(np.int64, range(2))  #: where a reference is: in text or an attribute
+#: Numbers from 0x80 to 0x9F mean characters of Windows-1252.
 _WINDOWS = np.array([ord(bytes([i]).decode("cp1252", "ignore") or chr(i)) for i in range(128, 160)])
 
 
 @cache
-def table() -> NDArray[np.uint8]:
-    """A row a name of the HTML Standard, ascending, as a kernel can search them.
+def name_table() -> NDArray[np.uint8]:
+    """The names of the HTML Standard, one in each row, in ascending order.
 
-    The name, with its `;` where it needs one, zeros up to `VALUE`, the length of what it stands
-    for in UTF-8, and that.
+    A row holds the name, with its `;` if it needs one, then at least one 0. At `VALUE` is the
+    length of what the name stands for, in UTF-8, and behind it those bytes.
     """
     rows = sorted((name.encode(), value.encode()) for name, value in html5.items())
     width = VALUE + 1 + max(len(value) for _, value in rows)
@@ -39,26 +39,29 @@ def table() -> NDArray[np.uint8]:
 
 @kernel_helper
 def reference(data, i, end, place, out, n, table):  # type: ignore[no-untyped-def]
-    """Write what the "&" at i stands for, itself if need be. Where to go on, and to write on?"""
+    """Write what the reference at i stands for, or its "&" if it is none, to `out` from n on.
+
+    Returns the next positions in `data` and in `out`.
+    """
     if i + 1 < end and data[i + 1] == 35:
         code, stop = _number(data, i + 2, end)
         if stop > i:
             return stop, _put(out, n, code)
     else:
-        found, stop = _name(data, i + 1, end, table)
+        row, stop = _name(data, i + 1, end, table)
         # In a value, `&copy=1` is a parameter.
-        bare = place == IN_VALUE and stop < end and data[stop - 1] != 59
-        if found >= 0 and not (bare and CLASS[data[stop]] & (EQUALS | LETTER | DIGIT)):
-            for k in range(table[found, VALUE]):
-                out[n + k] = table[found, VALUE + 1 + k]
-            return stop, n + np.int64(table[found, VALUE])
+        is_bare = place == IN_VALUE and stop < end and data[stop - 1] != 59
+        if row >= 0 and not (is_bare and CLASS[data[stop]] & (EQUALS | LETTER | DIGIT)):
+            for k in range(table[row, VALUE]):
+                out[n + k] = table[row, VALUE + 1 + k]
+            return stop, n + np.int64(table[row, VALUE])
     out[n] = 38
     return i + 1, n + 1
 
 
 @kernel_helper
 def _number(data, i, end):  # type: ignore[no-untyped-def]
-    """The character of the number at i, and where that ends: at -1 if there is none."""
+    """The character that the number at i stands for, and where the number ends, -1 without one."""
     radix = 10
     if i < end and data[i] | 32 == 120:  # x
         radix = 16
@@ -85,7 +88,7 @@ def _digit(byte):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _put(out, n, code):  # type: ignore[no-untyped-def]
-    """Write a character. Where does it end?"""
+    """Write a character in UTF-8. Returns the next position."""
     if code < 0x80:
         out[n] = code
         return n + 1
@@ -98,19 +101,19 @@ def _put(out, n, code):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _name(data, i, end, table):  # type: ignore[no-untyped-def]
-    """Which name, -1 if none, stands at i, and where does it end?"""
+    """The row of the name at i, -1 if there is none, and where the name ends."""
     stop = i
     while stop < min(i + 32, end) and CLASS[data[stop]] & (LETTER | DIGIT):
         stop += 1
     if stop < end and data[stop] == 59:  # ;
-        found = _lookup(data, i, stop + 1, table)
-        if found >= 0:
-            return found, stop + 1
-    # The names that need no semicolon have at most 6 letters; the longest that fits is meant.
+        row = _lookup(data, i, stop + 1, table)
+        if row >= 0:
+            return row, stop + 1
+    # Names that need no semicolon have at most 6 letters. The longest that fits is taken.
     for shorter in range(min(stop, i + 6), i + 1, -1):
-        found = _lookup(data, i, shorter, table)
-        if found >= 0:
-            return found, shorter
+        row = _lookup(data, i, shorter, table)
+        if row >= 0:
+            return row, shorter
     return -1, i
 
 
@@ -131,7 +134,7 @@ def _lookup(data, begin, end, table):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _compare(data, begin, end, row):  # type: ignore[no-untyped-def]
-    """Is what stands here before (< 0) or after (> 0) the name in a row of the table?"""
+    """Whether the bytes sort before (< 0) or after (> 0) the name in a row, or equal it (0)."""
     for k in range(end - begin):
         if data[begin + k] != row[k]:
             return np.int64(data[begin + k]) - np.int64(row[k])

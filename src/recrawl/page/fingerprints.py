@@ -1,4 +1,4 @@
-"""Are two texts the same, or nearly? Words, shingles and hashes of them."""
+"""Words, shingles and simhash of a text: are two texts the same, or nearly?"""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from recrawl.model import KeyArray
 
 _WORD = re.compile(r"[^\W_]+")
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
-_SIMHASH_WIDTH = 3  # single words would let the common ones decide
+_SIMHASH_WIDTH = 3  # words; with single words the common ones would decide
 _BITS = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.int64)
 
 
@@ -25,7 +25,7 @@ def text_hash(text: str) -> int:
 
 
 def words(text: str) -> list[str]:
-    """Its letters and digits in lower case, word by word."""
+    """Its words, in order: runs of letters and digits, in lower case."""
     return _WORD.findall(text.lower())
 
 
@@ -35,16 +35,16 @@ def word_counts(text: str) -> Counter[str]:
 
 
 def shingles(text: str, *, width: int = 5, sample: int | None = None) -> KeyArray:
-    """Hashes of all runs of `width` words, ascending, each once; only the `sample` least if given.
+    """Hashes of all runs of `width` words, ascending, without duplicates.
 
-    The least hashes are a random sample of the runs, the same one for any page that has them
-    (Broder 1997). A text of fewer words is one run.
+    `sample` keeps only the smallest hashes: a random sample of the runs that is the same for every
+    text with these runs (Broder 1997). A text with fewer than `width` words is one run.
     """
     return np.unique(_runs(text, width))[:sample]
 
 
 def shingle_distance(before: KeyArray, after: KeyArray, *, sample: int | None = None) -> float:
-    """Which share of the shingles of either text is not in both? 0 for two empty texts."""
+    """The share of the shingles of both texts that are in one only; 0 for two empty texts."""
     union = np.union1d(before, after)[:sample]
     if not len(union):
         return 0.0
@@ -53,7 +53,7 @@ def shingle_distance(before: KeyArray, after: KeyArray, *, sample: int | None = 
 
 
 def simhash(text: str) -> int:
-    """64 bits, few of which differ between texts that share most of their runs of words.
+    """64 bits; few of them differ between texts that share most runs of words.
 
     0 for a text without words (Charikar 2002, Manku et al. 2007).
     """
@@ -67,14 +67,14 @@ def simhash(text: str) -> int:
 
 
 def _runs(text: str, width: int) -> KeyArray:
-    """A hash for each run of `width` words, in order."""
+    """The hash of each run of `width` words, in order."""
     tokens = words(text)
-    hashes = {word: text_hash(word) for word in set(tokens)}
-    tokens_ = np.fromiter(map(hashes.__getitem__, tokens), np.uint64, len(tokens))
+    hash_of = {word: text_hash(word) for word in set(tokens)}
+    hashes = np.fromiter(map(hash_of.__getitem__, tokens), np.uint64, len(tokens))
     width = min(width, len(tokens))
     count = len(tokens) - width + 1 if tokens else 0
     runs = np.zeros(count, dtype=np.uint64)
     for i in range(width):
-        runs = (runs ^ tokens_[i : i + count]) * _ODD
+        runs = (runs ^ hashes[i : i + count]) * _MULTIPLIER
         runs ^= runs >> _SHIFT
     return runs

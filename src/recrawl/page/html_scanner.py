@@ -1,8 +1,11 @@
-"""Which bytes of a page does a reader see, and which are links? One pass, no tree.
+"""The HTML scanner: visible text, title, links, base and canonical URL in one pass, without a tree.
 
-The tokenizer of the HTML Standard without its tree builder, which takes time quadratic in what a
-hostile page holds. Here no byte is looked at more than a bounded number of times: a search that
-may fail consumes what it has searched, and every look ahead is of bounded length.
+It is the tokenizer of the HTML Standard. The tree builder is left out, because a hostile page can
+make it take quadratic time. Here each byte is read a bounded number of times: a search that may
+fail consumes what it has searched, and every look-ahead has a bounded length.
+
+The functions below are compiled. They take the page as `data` and a position `i`, and return the
+position where reading continues.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from recrawl.page.byte_classes import (
     SPACE,
     VALUE_END,
 )
-from recrawl.page.entities import IN_TEXT, IN_VALUE, reference, table
+from recrawl.page.entities import IN_TEXT, IN_VALUE, name_table, reference
 from recrawl.page.kernels import kernel, kernel_helper
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _key(name: str) -> np.int64:
-    """A name of at most 12 letters as a number; what `_word` finds."""
+    """A name of at most 12 letters as a number, as `_word` reads it."""
     key = 0
     for letter in name:
         key = key * 32 + ord(letter) - 96
@@ -39,59 +42,59 @@ def _key(name: str) -> np.int64:
 _A, _BASE, _LINK, _SVG, _HREF, _REL = map(_key, ("a", "base", "link", "svg", "href", "rel"))
 _SCRIPT, _TEMPLATE, _TITLE = map(_key, ("script", "template", "title"))
 _TEXTAREA, _XMP, _PLAINTEXT = map(_key, ("textarea", "xmp", "plaintext"))
-_UNSEEN = tuple(map(_key, ("style", "noscript", "iframe", "noembed", "noframes")))
-#: Any other element, and any text, ends the head of a page.
-_OF_HEAD = tuple(
-    map(_key, ("html", "head", "meta", "link", "base", "basefont", "bgsound", "title", "style"))
-) + tuple(map(_key, ("script", "noscript", "noframes", "template")))
-_LESS, _MORE, _ZERO = map(np.int64, (60, 62, 0))
+_HIDDEN_ELEMENTS = tuple(map(_key, ("style", "noscript", "iframe", "noembed", "noframes")))
+#: The head of a page ends at any other element, and at any text.
+_HEAD_NAMES = (
+    "html head meta link base basefont bgsound title style script noscript noframes template"
+)
+_HEAD_ELEMENTS = tuple(map(_key, _HEAD_NAMES.split()))
+_LESS, _GREATER, _ZERO = map(np.int64, (60, 62, 0))
 _NOFOLLOW = np.frombuffer(b"nofollow", np.uint8)
 _CANONICAL = _key("canonical")
 
 # What a "<" begins.
-_NO_TAG, _START, _END, _COMMENT, _BOGUS, _NOTHING = map(np.int64, range(6))
-# How text is read: up to a "<", with references only, as it is, or not at all.
+_NO_TAG, _START_TAG, _END_TAG, _COMMENT, _BOGUS_COMMENT, _EMPTY_END_TAG = map(np.int64, range(6))
+# How text is read: up to a "<", with character references only, as it is, or not at all.
 _DATA, _REFERENCES, _RAW, _HIDDEN = map(np.int64, range(4))
-# Where the state of a scan keeps what: lengths of both outputs, number of links, how many
-# templates and drawings are open, where the title, the base and the canonical URL are in the
-# source, whether the head has ended.
+# Places in the state of a scan: lengths of both outputs, number of links, open templates and
+# drawings (svg), where title, base and canonical URL are in the source, whether the head has ended.
 _TEXT, _STRINGS, _LINKS, _TEMPLATES, _DRAWINGS, _TITLE_AT, _TITLE_TO = range(7)
 _BASE_AT, _BASE_TO, _CANONICAL_AT, _CANONICAL_TO, _HEAD_ENDED, _STATE_SIZE = range(7, 13)
 
 
 class ScannedPage(NamedTuple):
-    """What a page holds, its texts with single spaces."""
+    """What a page holds, as it is written; text and title with single spaces."""
 
     text: str
     title: str  #: empty if there is none
     base: str  #: empty if there is none
     canonical: str  #: of the first `<link rel=canonical>` in the head; empty if there is none
     hrefs: list[str]
-    nofollow: list[bool]  #: of each link
+    nofollow: list[bool]  #: for each link
 
 
 def scan(body: bytes, max_links: int) -> ScannedPage:
-    """The visible text and the links, as they are written, of a page in UTF-8."""
+    """What a page in UTF-8 holds; no more than the first `max_links` links."""
     data = np.frombuffer(body, np.uint8)
-    text, strings = _room(body), _room(body)
+    text, strings = _buffer(body), _buffer(body)
     flags = np.empty(min(max_links, len(body) // 8), np.bool_)
     state = np.zeros(_STATE_SIZE, np.int64)
-    _scan(data, table(), text, strings, flags, state)
+    _scan(data, name_table(), text, strings, flags, state)
     *hrefs, base, canonical, title = _str(strings, state[_STRINGS]).split("\0")
-    seen = _str(text, state[_TEXT]).strip(" ")
+    visible = _str(text, state[_TEXT]).strip(" ")
     nofollow = flags[: len(hrefs)].tolist()
-    return ScannedPage(seen, title.strip(" "), base, canonical, hrefs, nofollow)
+    return ScannedPage(visible, title.strip(" "), base, canonical, hrefs, nofollow)
 
 
 def collapse_spaces(text: str) -> str:
-    """The same text with single spaces; for long texts several times faster than `split`."""
+    """The text with single spaces; for long texts several times faster than `split`."""
     data = np.frombuffer(text.encode(), np.uint8)
     out = np.empty_like(data)
-    return _str(out, _collapse_spaces(data, table(), out)).strip(" ")
+    return _str(out, _collapse_spaces(data, name_table(), out)).strip(" ")
 
 
-def _room(body: bytes) -> NDArray[np.uint8]:
-    # No reference stands for more bytes than 6/5 of its own, as `&nGt;` does.
+def _buffer(body: bytes) -> NDArray[np.uint8]:
+    # A character reference grows to at most 6/5 of its length, as `&nGt;` does.
     return np.empty(len(body) + len(body) // 5 + 8, np.uint8)
 
 
@@ -104,23 +107,23 @@ def _scan(data, table, text, strings, nofollow, state):  # type: ignore[no-untyp
     """Fill `strings` with links, base, canonical URL and title, with a NUL between each two."""
     i = _ZERO
     while i < len(data):
-        i = _show(data, i, len(data), _DATA, text, state, table)
+        i = _read_text(data, i, len(data), _DATA, text, state, table)
         what = _markup(data, i)
-        if what == _START:
-            i = _start(data, i, text, strings, nofollow, state, table)
-        elif what == _END:
-            i = _end(data, i, text, state)
+        if what == _START_TAG:
+            i = _start_tag(data, i, text, strings, nofollow, state, table)
+        elif what == _END_TAG:
+            i = _end_tag(data, i, text, state)
         elif what == _NO_TAG:
-            i = _less(data, i, text, state)
-        elif what == _NOTHING:
-            _cut(text, state[_TEXT])
+            i = _less_than(data, i, text, state)
+        elif what == _EMPTY_END_TAG:
+            _break_character(text, state[_TEXT])
             i += 3
         else:
             state[_TEXT] = _space(text, state[_TEXT])
-            i = _comment_end(data, i) if what == _COMMENT else _find(data, i, _MORE) + 1
-    n = _value_of(data, state[_BASE_AT], state[_BASE_TO], strings, state[_STRINGS], table)
+            i = _comment_end(data, i) if what == _COMMENT else _find(data, i, _GREATER) + 1
+    n = _copy_value(data, state[_BASE_AT], state[_BASE_TO], strings, state[_STRINGS], table)
     strings[n] = 0
-    n = _value_of(data, state[_CANONICAL_AT], state[_CANONICAL_TO], strings, n + 1, table)
+    n = _copy_value(data, state[_CANONICAL_AT], state[_CANONICAL_TO], strings, n + 1, table)
     strings[n] = 0
     at, to = state[_TITLE_AT], state[_TITLE_TO]
     _, state[_STRINGS] = _copy(data, at, to, _REFERENCES, strings, n + 1, table)
@@ -133,30 +136,30 @@ def _collapse_spaces(data, table, out):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _markup(data, i):  # type: ignore[no-untyped-def]
-    """What does the "<" at i begin?"""
+    """What the "<" at i begins."""
     size = len(data)
     after = data[i + 1] if i + 1 < size else 0
     if CLASS[after] & LETTER:
-        return _START
+        return _START_TAG
     if after == 33:  # !
         dashed = i + 3 < size and data[i + 2] == 45 and data[i + 3] == 45
-        return _COMMENT if dashed else _BOGUS
+        return _COMMENT if dashed else _BOGUS_COMMENT
     if after != 47 or i + 2 >= size:  # /
-        return _BOGUS if after == 63 else _NO_TAG  # ?
+        return _BOGUS_COMMENT if after == 63 else _NO_TAG  # ?
     if CLASS[data[i + 2]] & LETTER:
-        return _END
-    return _NOTHING if data[i + 2] == 62 else _BOGUS  # >
+        return _END_TAG
+    return _EMPTY_END_TAG if data[i + 2] == 62 else _BOGUS_COMMENT  # >
 
 
 @kernel_helper
-def _start(data, i, text, strings, nofollow, state, table):  # type: ignore[no-untyped-def]
-    """Where to go on after the start tag at i, and after its text if that is no markup?"""
+def _start_tag(data, i, text, strings, nofollow, state, table):  # type: ignore[no-untyped-def]
+    """Read the start tag at i, and the text of an element that holds no markup."""
     state[_TEXT] = _space(text, state[_TEXT])
     key, i = _tag_name(data, i + 1)
     i, closed, href, href_to, rel, rel_to = _attributes(data, i, key)
-    if i > len(data):  # cut short: no tag
+    if i > len(data):  # cut short: not a tag
         return i
-    if state[_TEMPLATES] == 0 and (key not in _OF_HEAD or state[_TEXT] > 0):
+    if state[_TEMPLATES] == 0 and (key not in _HEAD_ELEMENTS or state[_TEXT] > 0):
         state[_HEAD_ENDED] = 1
     if key == _TEMPLATE:
         state[_TEMPLATES] += 1
@@ -164,10 +167,10 @@ def _start(data, i, text, strings, nofollow, state, table):  # type: ignore[no-u
         state[_DRAWINGS] += not closed
     elif href > 0 and state[_TEMPLATES] == 0:
         _keep_address(data, key, href, href_to, rel, rel_to, strings, nofollow, state, table)
-    if closed and state[_DRAWINGS] > 0:  # only in a drawing does a slash close these
+    if closed and state[_DRAWINGS] > 0:  # a slash closes an element only in a drawing
         return i
     end, mode = _contents(data, i, key, state)
-    return end if mode == _HIDDEN else _show(data, i, end, mode, text, state, table)
+    return end if mode == _HIDDEN else _read_text(data, i, end, mode, text, state, table)
 
 
 @kernel_helper
@@ -180,14 +183,14 @@ def _keep_address(data, key, href, href_to, rel, rel_to, strings, nofollow, stat
             state[_CANONICAL_AT], state[_CANONICAL_TO] = href, href_to
     elif key == _A and state[_LINKS] < len(nofollow):
         nofollow[state[_LINKS]] = _says_nofollow(data, rel, rel_to)
-        _link(data, href, href_to, strings, state, table)
+        _keep_link(data, href, href_to, strings, state, table)
 
 
 @kernel_helper
-def _link(data, href, href_to, strings, state, table):  # type: ignore[no-untyped-def]
-    """Keep a link, unless it is empty or but a place on the page."""
+def _keep_link(data, href, href_to, strings, state, table):  # type: ignore[no-untyped-def]
+    """Keep a link, unless it is empty or leads to a place on the same page."""
     begin = state[_STRINGS]
-    n = _value_of(data, href, href_to, strings, begin, table)
+    n = _copy_value(data, href, href_to, strings, begin, table)
     if n > begin and strings[begin] != 35:
         strings[n] = 0
         state[_STRINGS] = n + 1
@@ -196,13 +199,13 @@ def _link(data, href, href_to, strings, state, table):  # type: ignore[no-untype
 
 @kernel_helper
 def _contents(data, i, key, state):  # type: ignore[no-untyped-def]
-    """Where does the text end, begun at i, of an element that holds no markup, and how is it read?
+    """Where the text of an element that holds no markup ends, and how it is read.
 
-    That of others ends at once.
+    The text begins at i. For other elements it ends there too.
     """
     if key == _SCRIPT:
         return _script_end(data, i), _HIDDEN
-    if key == _TITLE or key in _UNSEEN:
+    if key == _TITLE or key in _HIDDEN_ELEMENTS:
         end = _raw_end(data, i, key)
         first = state[_TITLE_AT] == 0 and state[_TEMPLATES] == 0 and state[_DRAWINGS] == 0
         if key == _TITLE and first:
@@ -216,8 +219,8 @@ def _contents(data, i, key, state):  # type: ignore[no-untyped-def]
 
 
 @kernel_helper
-def _less(data, i, text, state):  # type: ignore[no-untyped-def]
-    """Where to go on after the "<" at i, which is but text? It may be the end of all."""
+def _less_than(data, i, text, state):  # type: ignore[no-untyped-def]
+    """Read the "<" at i, which is text. There is none at the end of the page."""
     if i < len(data) and state[_TEMPLATES] == 0:
         text[state[_TEXT]] = 60
         state[_TEXT] += 1
@@ -225,8 +228,8 @@ def _less(data, i, text, state):  # type: ignore[no-untyped-def]
 
 
 @kernel_helper
-def _end(data, i, text, state):  # type: ignore[no-untyped-def]
-    """Where to go on after the end tag at i?"""
+def _end_tag(data, i, text, state):  # type: ignore[no-untyped-def]
+    """Read the end tag at i."""
     state[_TEXT] = _space(text, state[_TEXT])
     key, i = _tag_name(data, i + 2)
     i = _attributes(data, i, key)[0]
@@ -240,7 +243,7 @@ def _end(data, i, text, state):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _word(data, i):  # type: ignore[no-untyped-def]
-    """The at most 12 letters at i as a number, whatever their case, and where they end."""
+    """The letters at i, at most 12, as a number that ignores their case, and where they end."""
     key = 0
     stop = min(i + 12, len(data))
     while i < stop and CLASS[data[i]] & LETTER:
@@ -251,14 +254,14 @@ def _word(data, i):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _is_word(data, i, key):  # type: ignore[no-untyped-def]
-    """Does the name of a tag stand here?"""
+    """Whether the name of a tag is at i."""
     word, i = _word(data, i)
     return word == key and i < len(data) and CLASS[data[i]] & NAME_END > 0
 
 
 @kernel_helper
 def _tag_name(data, i):  # type: ignore[no-untyped-def]
-    """The name at i as a number, 0 for one that is not of letters only, and where it ends."""
+    """The name at i as a number, 0 if it has other characters than letters, and where it ends."""
     key, i = _word(data, i)
     end = _until(data, i, NAME_END)
     return key if end == i else 0, end
@@ -266,9 +269,9 @@ def _tag_name(data, i):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _attributes(data, i, tag):  # type: ignore[no-untyped-def]
-    """Where a tag ends, whether its slash closes it, the spans of a link's first `href` and `rel`.
+    """Where a tag ends, whether a slash closes it, and the spans of its first `href` and `rel`.
 
-    It begins at i with the end of its name. The end is beyond that of the data if it has none.
+    The name of the tag ends at i. A tag that is cut short ends beyond the data.
     """
     href = href_to = rel = rel_to = 0
     closed = False
@@ -292,7 +295,7 @@ def _attributes(data, i, tag):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _value(data, i):  # type: ignore[no-untyped-def]
-    """Begin and end of the value of the attribute whose name ends at i, and where to go on."""
+    """Begin and end of the value of the attribute whose name ends at i, and the next position."""
     i = _spaces(data, i)
     if i >= len(data) or data[i] != 61:
         return i, i, i
@@ -327,13 +330,13 @@ def _spaces(data, i):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _comment_end(data, i):  # type: ignore[no-untyped-def]
-    """Where does the comment end that begins at i?"""
+    """Where the comment at i ends."""
     end = i + 4
     while True:
-        end = _find(data, end, _MORE)
+        end = _find(data, end, _GREATER)
         if end >= len(data):
             return end
-        # The dashes of the opening count: `<!-->` and `<!--->` are whole, `<!--!>` is not.
+        # The opening dashes count: `<!-->` and `<!--->` are whole comments, `<!--!>` is not.
         if data[end - 1] == 45 and data[end - 2] == 45:
             return end + 1
         if end - 3 >= i + 4 and data[end - 1] == 33 and data[end - 2] == 45 and data[end - 3] == 45:
@@ -343,7 +346,7 @@ def _comment_end(data, i):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _raw_end(data, i, key):  # type: ignore[no-untyped-def]
-    """Where is the end tag of the element whose text begins at i?"""
+    """Where the end tag is of the element whose text begins at i."""
     while True:
         i = _find(data, i, _LESS)
         if i + 2 >= len(data):
@@ -355,7 +358,7 @@ def _raw_end(data, i, key):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _script_end(data, i):  # type: ignore[no-untyped-def]
-    """The same for a script: in a comment, a script within it has an end tag of its own."""
+    """The same for a script. A script within a comment has an end tag of its own."""
     size = len(data)
     depth = 0  # 1 in a comment, 2 in a script within it
     while i < size:
@@ -390,7 +393,7 @@ def _says_nofollow(data, i, end):  # type: ignore[no-untyped-def]
 
 @kernel_helper
 def _says_canonical(data, i, end):  # type: ignore[no-untyped-def]
-    """Is one of the words of a `rel` the word canonical?"""
+    """Whether one of the words of a `rel` is canonical."""
     begin = i
     for at in range(i, end + 1):
         if at == end or CLASS[data[at]] & SPACE:
@@ -402,8 +405,8 @@ def _says_canonical(data, i, end):  # type: ignore[no-untyped-def]
 
 
 @kernel_helper
-def _show(data, i, end, mode, text, state, table):  # type: ignore[no-untyped-def]
-    """Where does the text end that begins at i? It is seen unless in a template."""
+def _read_text(data, i, end, mode, text, state, table):  # type: ignore[no-untyped-def]
+    """Read text from i up to `end`. It is visible unless it is in a template."""
     i, n = _copy(data, i, end, mode, text, state[_TEXT], table)
     if state[_TEMPLATES] == 0:
         state[_TEXT] = n
@@ -412,7 +415,7 @@ def _show(data, i, end, mode, text, state, table):  # type: ignore[no-untyped-de
 
 @kernel_helper
 def _copy(data, i, end, mode, out, n, table):  # type: ignore[no-untyped-def]
-    """Copy text with single spaces. Where does it end, and where what is written?"""
+    """Copy text with single spaces to `out` from n on. Returns both next positions."""
     while i < end:
         byte = data[i]
         if not CLASS[byte] & MARKED:
@@ -421,13 +424,13 @@ def _copy(data, i, end, mode, out, n, table):  # type: ignore[no-untyped-def]
         elif byte == 60 and mode == _DATA:
             break
         elif byte == 38 and mode != _RAW:
-            i, n = _shown_reference(data, i, end, out, n, table)
+            i, n = _copy_reference(data, i, end, out, n, table)
             continue
         elif byte == 0:
-            _cut(out, n)
+            _break_character(out, n)
         elif byte <= 32:
             n = _space(out, n)
-        elif byte == 0xC2 and i + 1 < end and data[i + 1] == 0xA0:  # a space that does not break
+        elif byte == 0xC2 and i + 1 < end and data[i + 1] == 0xA0:  # no-break space
             n = _space(out, n)
             i += 1
         else:
@@ -446,27 +449,27 @@ def _space(out, n):  # type: ignore[no-untyped-def]
 
 
 @kernel_helper
-def _cut(out, n):  # type: ignore[no-untyped-def]
-    # Something is left out here: the beginning of a character before it must not find its end.
+def _break_character(out, n):  # type: ignore[no-untyped-def]
+    # Bytes are left out here. The first byte of a character must not join what follows them.
     if n > 0 and out[n - 1] >= 0xC0:
         out[n - 1] = 0xFF
 
 
 @kernel_helper
-def _shown_reference(data, i, end, out, n, table):  # type: ignore[no-untyped-def]
+def _copy_reference(data, i, end, out, n, table):  # type: ignore[no-untyped-def]
     i, stop = reference(data, i, end, IN_TEXT, out, n, table)
-    unbroken = stop == n + 2 and out[n] == 0xC2 and out[n + 1] == 0xA0
-    return i, _space(out, n) if unbroken or out[n] <= 32 else stop
+    is_no_break_space = stop == n + 2 and out[n] == 0xC2 and out[n + 1] == 0xA0
+    return i, _space(out, n) if is_no_break_space or out[n] <= 32 else stop
 
 
 @kernel_helper
-def _value_of(data, i, end, out, n, table):  # type: ignore[no-untyped-def]
-    """Write the value of an attribute. Where does it end?"""
+def _copy_value(data, i, end, out, n, table):  # type: ignore[no-untyped-def]
+    """Copy the value of an attribute to `out` from n on. Returns the next position there."""
     while i < end:
         if data[i] == 38:
             i, n = reference(data, i, end, IN_VALUE, out, n, table)
             continue
-        out[n] = data[i] if data[i] else 0xFF  # like any other byte that is no character
+        out[n] = data[i] if data[i] else 0xFF  # NUL becomes an invalid byte
         n += 1
         i += 1
     return n

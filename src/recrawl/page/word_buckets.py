@@ -1,4 +1,4 @@
-"""How often does each page say each word, where no vocabulary is known? Words are buckets."""
+"""Word counts of texts without a vocabulary: words are hashed into buckets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_matrix, vstack
 
 from recrawl.page.kernels import kernel
-from recrawl.page.word_hashes import bytes_of, letters, next_word
+from recrawl.page.word_hashes import letter_table, next_word, utf8_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,51 +19,54 @@ if TYPE_CHECKING:
 
     from recrawl.model import FloatArray, IntArray
 
-SHIFT = np.uint64(44)
-BUCKETS = 2**20  #: hashes of words; two words in one bucket are one word
-BATCH = 1_000  #: pages read at a time, so that memory does not grow with their number
+SHIFT = np.uint64(44)  #: hash of a word → its bucket
+N_BUCKETS = 2**20  #: two words in the same bucket count as one word
+BATCH_TEXTS = 1_000  #: texts read at a time, so that memory does not grow with their number
 
 
 def document_counts(texts: pa.Array, characters: int) -> IntArray:
-    """How many texts hold each bucket, the first `characters` of each read."""
-    counts = np.zeros(BUCKETS, np.int64)
-    last = np.full(BUCKETS, -1, np.int64)
+    """The number of texts that hold each bucket. Reads the first `characters` of each text."""
+    counts = np.zeros(N_BUCKETS, np.int64)
+    last = np.full(N_BUCKETS, -1, np.int64)
     first = 0
     for data, start in _batches(texts, characters):
-        _count_texts(data, start, letters(), first, last, counts)
+        _count_texts(data, start, letter_table(), first, last, counts)
         first += len(start) - 1
     return counts
 
 
-def richness(texts: pa.Array, characters: int) -> tuple[FloatArray, FloatArray]:
-    """How many words each text has, and how many distinct ones."""
-    found = np.zeros((len(texts), 2))
-    last = np.full(BUCKETS, -1, np.int64)
+def count_words(texts: pa.Array, characters: int) -> tuple[FloatArray, FloatArray]:
+    """The number of words of each text, and of its distinct words."""
+    counts = np.zeros((len(texts), 2))
+    last = np.full(N_BUCKETS, -1, np.int64)
     first = 0
     for data, start in _batches(texts, characters):
-        _count_words(data, start, letters(), first, last, found)
+        _count_words(data, start, letter_table(), first, last, counts)
         first += len(start) - 1
-    return found[:, 0], found[:, 1]
+    return counts[:, 0], counts[:, 1]
 
 
 def term_counts(texts: pa.Array, column: IntArray, columns: int, characters: int) -> csr_matrix:
-    """How often each text holds the word of each column; `column` says which a bucket is."""
-    found = [csr_matrix((0, columns), dtype=np.float32)]
+    """How often each text (row) holds the word of each column.
+
+    `column` maps a bucket to its column, or to -1.
+    """
+    parts = [csr_matrix((0, columns), dtype=np.float32)]
     seen = np.zeros(columns, np.float32)
     for data, start in _batches(texts, characters):
-        most = (len(data) + 1) // 2 + len(start)  # a word takes a letter and a space
+        most = (len(data) + 1) // 2 + len(start)  # a word takes at least a letter and a space
         end = np.zeros(len(start), np.int64)
         which, often = np.empty(most, np.int32), np.empty(most, np.float32)
-        _count_terms(data, start, letters(), column, seen, end, which, often)
+        _count_terms(data, start, letter_table(), column, seen, end, which, often)
         shape = (len(start) - 1, columns)
-        found.append(csr_matrix((often[: end[-1]].copy(), which[: end[-1]].copy(), end), shape))
-    return vstack(found, format="csr", dtype=np.float32)
+        parts.append(csr_matrix((often[: end[-1]].copy(), which[: end[-1]].copy(), end), shape))
+    return vstack(parts, format="csr", dtype=np.float32)
 
 
 def _batches(texts: pa.Array, characters: int) -> Iterator[tuple[NDArray[np.uint8], IntArray]]:
-    """Texts as bytes, and where each begins."""
-    for begin in range(0, len(texts), BATCH):
-        yield bytes_of(pc.utf8_slice_codeunits(texts.slice(begin, BATCH), 0, characters))
+    """The texts as bytes, and where each begins."""
+    for begin in range(0, len(texts), BATCH_TEXTS):
+        yield utf8_bytes(pc.utf8_slice_codeunits(texts.slice(begin, BATCH_TEXTS), 0, characters))
 
 
 @kernel
@@ -81,7 +84,7 @@ def _count_texts(data, start, letters, first, last, counts):  # type: ignore[no-
 
 
 @kernel
-def _count_words(data, start, letters, first, last, found):  # type: ignore[no-untyped-def]
+def _count_words(data, start, letters, first, last, counts):  # type: ignore[no-untyped-def]
     for text in range(len(start) - 1):
         at = start[text]
         while True:
@@ -89,10 +92,10 @@ def _count_words(data, start, letters, first, last, found):  # type: ignore[no-u
             if not word:
                 break
             bucket = word >> SHIFT
-            found[first + text, 0] += 1
+            counts[first + text, 0] += 1
             if last[bucket] != first + text:
                 last[bucket] = first + text
-                found[first + text, 1] += 1
+                counts[first + text, 1] += 1
 
 
 @kernel

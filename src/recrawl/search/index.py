@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid, extra
 from recrawl.page.fingerprints import words
-from recrawl.page.word_hashes import spaced
+from recrawl.page.word_hashes import space_ideographs
 from recrawl.search.impact import FILE, TEXTS_READ, SearchImpact
 from recrawl.search.workload import STOP_WORDS
 
@@ -202,7 +202,7 @@ class SearchIndex:
                 document.add_integer("page", number)
                 document.add_unsigned("copy", copy)
                 document.add_text("title", title or "")
-                document.add_text("text", spaced(f"{title}\n{text}" if title else text))
+                document.add_text("text", space_ideographs(f"{title}\n{text}" if title else text))
                 writer.add_document(document)
             if impact is not None:
                 texts = copies["text"].cast(pa.large_string()).combine_chunks()
@@ -213,7 +213,7 @@ class SearchIndex:
 
     def search(self, query: str, limit: int = 10) -> list[SearchResult]:
         """The pages that hold all words of a query except stop words, best first by BM25."""
-        asked = list(dict.fromkeys(words(spaced(query))))
+        asked = list(dict.fromkeys(words(space_ideographs(query))))
         terms = [word for word in asked if word not in STOP_WORDS.split()]
         if not terms:
             what = "only stop words" if asked else "no word"

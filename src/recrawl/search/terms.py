@@ -9,7 +9,7 @@ import numpy as np
 
 from recrawl.errors import BadInput
 from recrawl.page.kernels import kernel
-from recrawl.page.word_hashes import bytes_of, letters, next_word
+from recrawl.page.word_hashes import letter_table, next_word, utf8_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,23 +54,23 @@ class TermCounts:
 
 def word_hashes(texts: pa.Array | Sequence[str]) -> tuple[NDArray[np.int64], KeyArray]:
     """The hash of every word, and where the words of each text begin."""
-    data, offsets = bytes_of(texts)
+    data, offsets = utf8_bytes(texts)
     start = np.zeros(len(offsets), np.int64)
-    _hash(data, offsets, letters(), start, np.empty(0, np.uint64))
+    _hash(data, offsets, letter_table(), start, np.empty(0, np.uint64))
     hashes = np.empty(int(start[-1]), np.uint64)
-    _hash(data, offsets, letters(), start, hashes)
+    _hash(data, offsets, letter_table(), start, hashes)
     return start, hashes
 
 
 def count_terms(texts: pa.Array | Sequence[str], vocabulary: KeyArray) -> TermCounts:
     """Count the terms of a vocabulary, given as sorted hashes, in each text."""
-    data, offsets = bytes_of(texts)
+    data, offsets = utf8_bytes(texts)
     start, length = np.zeros(len(offsets), np.int64), np.zeros(len(offsets) - 1, np.int64)
     # A word takes at least a letter and a space. Most of this memory is never touched.
     most = int(np.minimum((np.diff(offsets) + 1) // 2, len(vocabulary)).sum())
     term, count = np.empty((2, most), np.int32)
     seen = np.zeros(len(vocabulary) + 1, np.int32)
-    _count(data, offsets, letters(), _table(vocabulary), seen, start, length, term, count)
+    _count(data, offsets, letter_table(), _table(vocabulary), seen, start, length, term, count)
     return TermCounts(start, term[: start[-1]].copy(), count[: start[-1]].copy(), length)
 
 

@@ -18,7 +18,7 @@ from recrawl.model import DAY, owners
 from recrawl.neighbours.graph import pagerank
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.vectors import TextSpace
-from recrawl.page.word_buckets import richness
+from recrawl.page.word_buckets import count_words
 from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _rows(trace: Trace, page: IntArray, trusted: Sequence[str]) -> IntArray:
 
 
 def _crawls(trace: Trace, said: Said, page: IntArray, trusted: IntArray | None) -> list[Crawl]:
-    words, distinct = richness(said.text, READ)
+    words, distinct = count_words(said.text, READ)
     text_bytes = np.asarray(pc.binary_length(said.text), np.float64)
     link_bytes = _link_bytes(trace)[said.kept]
     urls = pa.array(trace.urls, pa.string()).take(pa.array(page))

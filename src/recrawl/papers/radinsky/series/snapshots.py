@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
-from recrawl.page.word_buckets import BUCKETS, document_counts, term_counts
+from recrawl.page.word_buckets import N_BUCKETS, document_counts, term_counts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +59,7 @@ def vocabulary(
     document_frequency = document_counts(texts, characters)
     n_words = min(size, int((document_frequency > 0).sum()))
     words = np.argsort(-document_frequency, kind="stable")[:n_words]
-    column = np.full(BUCKETS, -1)
+    column = np.full(N_BUCKETS, -1)
     column[words] = np.arange(len(words))
     return column
 
