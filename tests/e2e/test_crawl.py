@@ -36,7 +36,7 @@ from recrawl.lab.crawled import judge
 from recrawl.lab.metrics import daily, summary
 from recrawl.lab.replay import replay
 from recrawl.lab.traces import open_trace
-from recrawl.lab.web import Down, Manners, serve
+from recrawl.lab.web import Behaviours, Outage, serve
 from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget
 from recrawl.page.responses import Response, to_visits
@@ -146,8 +146,8 @@ def test_one_loop_two_engines(world, tmp_path, policy):
 
 def test_robots_delays_and_budget_hold_by_the_servers_log(tmp_path):
     trace = open_trace(SMALL)
-    manners = Manners(robots_delay=0.12, disallowed=1.0, seed=2)
-    with serve(trace, manners=manners, manual=True) as web:
+    behaviours = Behaviours(robots_delay=0.12, disallowed=1.0, seed=2)
+    with serve(trace, behaviours=behaviours, manual=True) as web:
         start = web.clock.now()
         cycles = crawl(
             web, tmp_path / "store", until=start + 3 * DAY, budget="25/day", every=DAY / 2
@@ -186,10 +186,10 @@ def robots_rules(web):
 
 
 def test_conditional_requests_save_bodies_and_liars_are_found_out(world, tmp_path):
-    manners = Manners(lying=0.5, seed=LOT)
-    with serve(world, manual=True, manners=manners) as web:
+    behaviours = Behaviours(lying=0.5, seed=LOT)
+    with serve(world, manual=True, behaviours=behaviours) as web:
         crawl(web, tmp_path / "store", budget="80/day")
-        lying = {h for h in web.truth.hosts if manners.of(h).validators == "lying"}
+        lying = {h for h in web.truth.hosts if behaviours.of(h).validators == "lying"}
         assert 0 < len(lying) < len(web.truth.hosts)
     found = visits(tmp_path / "store").to_pylist()
     honest = [v for v in found if host_of(v["url"]) not in lying]
@@ -205,7 +205,7 @@ def host_of(url):
 
 def test_a_host_that_is_down_for_a_week_comes_back(world, tmp_path):
     [name, *_] = sorted({host_of(url) for url in world.urls})
-    with serve(world, manual=True, manners=Manners(down=(Down(name, 3, 10),))) as web:
+    with serve(world, manual=True, behaviours=Behaviours(down=(Outage(name, 3, 10),))) as web:
         crawl(web, tmp_path / "store", budget="60/day")
         start = web.clock.begin
     here, others = [], []
@@ -244,7 +244,7 @@ def test_births_deaths_and_redirects(tmp_path):
     assert seen["http://a.example/born"] in (200, 304)
     assert seen["http://a.example/unlinked"] in (200, 304)
     assert seen["http://a.example/old"] == 410
-    with serve(trace, manual=True, manners=Manners(redirects=1.0)) as web:
+    with serve(trace, manual=True, behaviours=Behaviours(redirects=1.0)) as web:
         home["until"] = web.clock.now() + 3 * DAY
         crawl(web, tmp_path / "moved", budget="8/day", **home)
     by_url = defaultdict(set)
@@ -255,11 +255,11 @@ def test_births_deaths_and_redirects(tmp_path):
 
 
 def test_sitemaps_are_believed_where_they_have_been_right(world, tmp_path):
-    manners = Manners(restamped=0.5, seed=LOT)
-    with serve(world, manual=True, manners=manners) as web:
+    behaviours = Behaviours(restamped=0.5, seed=LOT)
+    with serve(world, manual=True, behaviours=behaviours) as web:
         until = web.clock.now() + 9 * DAY
         crawl(web, tmp_path / "store", until=until, budget="80/day", sitemaps=True)
-        liars = {h for h in web.truth.hosts if manners.of(h).lastmod == "restamped"}
+        liars = {h for h in web.truth.hosts if behaviours.of(h).lastmod == "restamped"}
     store = recrawl.open(tmp_path / "store")
     hosts = {r["host_id"]: r["host"] for r in store.query("FROM hosts").to_pylist()}
     tally = store.signals().tally

@@ -20,7 +20,7 @@ from support import write_trace
 import hostile
 from recrawl.errors import BadInput
 from recrawl.lab.trace import read_trace
-from recrawl.lab.web import Down, Manners, serve, trace_of
+from recrawl.lab.web import Behaviours, Outage, serve, trace_of
 from recrawl.model import DAY
 from recrawl.page import content as page
 
@@ -159,8 +159,11 @@ def test_origin_form_pipelines_and_old_clients(trace):
 
 
 def test_a_host_that_is_down_closes_and_comes_back(trace):
-    manners = Manners(down=(Down("a.example", 1, 8),))
-    with serve(trace, manual=True, manners=manners) as web, closing(Client(web.proxy)) as client:
+    behaviours = Behaviours(down=(Outage("a.example", 1, 8),))
+    with (
+        serve(trace, manual=True, behaviours=behaviours) as web,
+        closing(Client(web.proxy)) as client,
+    ):
         assert client.get("http://a.example/1")[0].status == 200
         web.clock.set(trace.window[0] + DAY)
         for path in ("1", "robots.txt"):
@@ -174,9 +177,12 @@ def test_a_host_that_is_down_closes_and_comes_back(trace):
 
 
 def test_a_slow_host_holds_up_only_who_asked_it(trace):
-    drawn = (Manners(slow=0.5, latency=0.3, seed=seed) for seed in range(100))
-    manners = next(m for m in drawn if m.of("a.example").slow and not m.of("b.example").slow)
-    with serve(trace, manual=True, manners=manners) as web, closing(Client(web.proxy)) as client:
+    drawn = (Behaviours(slow=0.5, latency=0.3, seed=seed) for seed in range(100))
+    behaviours = next(m for m in drawn if m.of("a.example").slow and not m.of("b.example").slow)
+    with (
+        serve(trace, manual=True, behaviours=behaviours) as web,
+        closing(Client(web.proxy)) as client,
+    ):
         both = b"".join(
             f"GET http://{host}.example/robots.txt HTTP/1.{i}\r\n\r\n".encode()
             for i, host in ((1, "a"), (0, "b"))
@@ -193,10 +199,10 @@ def test_a_slow_host_holds_up_only_who_asked_it(trace):
         assert after.real - slow.real >= 0.3
 
 
-@pytest.mark.parametrize("manners", [Manners(), Manners(slow=1.0, latency=0.02)])
-def test_large_pages_arrive_whole_at_a_client_that_reads_late(manners, tmp_path):
+@pytest.mark.parametrize("behaviours", [Behaviours(), Behaviours(slow=1.0, latency=0.02)])
+def test_large_pages_arrive_whole_at_a_client_that_reads_late(behaviours, tmp_path):
     whole = read_trace(write_trace(tmp_path, [(A, 0, 200, "word " * 1_000_000, [])]))
-    with serve(whole, manual=True, manners=manners) as web:
+    with serve(whole, manual=True, behaviours=behaviours) as web:
         asked = b"GET http://a.example/1 HTTP/1.1\r\n\r\n" * 4
         last = b"GET http://a.example/1 HTTP/1.1\r\nConnection: close\r\n\r\n"
         with socket.create_connection(("127.0.0.1", web.port), timeout=10) as connection:

@@ -14,7 +14,7 @@ from recrawl.cli.common import err, say, span
 from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
-    from recrawl.lab.web import Down, Web
+    from recrawl.lab.web import LivingWeb, Outage
 
 
 def web(
@@ -46,9 +46,9 @@ def web(
     down: Annotated[list[str], typer.Option(help="HOST:A..B, days. May be given again.")] = [],  # noqa: B006
 ) -> None:
     """Serve a trace as a web that changes while you watch."""
-    from recrawl.lab.web import Manners, Web, run, trace_of
+    from recrawl.lab.web import Behaviours, LivingWeb, run, trace_of
 
-    manners = Manners(
+    behaviours = Behaviours(
         redirects=units.share(redirects),
         disallowed=units.share(disallowed),
         slow=units.share(slow),
@@ -68,7 +68,7 @@ def web(
         log.open("w", encoding="utf-8", buffering=1) if log else nullcontext() as file,
         err.status("") if err.is_terminal else nullcontext() as status,
     ):
-        made = Web(served, manners=manners, speed=pace, truth=truth, log=file)
+        made = LivingWeb(served, behaviours=behaviours, speed=pace, truth=truth, log=file)
         if seeds:
             seeds.write_text("".join(url + "\n" for url in made.seeds()), encoding="utf-8")
 
@@ -79,7 +79,7 @@ def web(
         run(made, port=port, ready=lambda: _welcome(made, seeds), watch=watch if status else None)
 
 
-def _welcome(made: Web, seeds: Path | None) -> None:
+def _welcome(made: LivingWeb, seeds: Path | None) -> None:
     hosts = units.count(len(made.truth.hosts), "host")
     say(f"{units.count(len(made.truth.urls), 'page')} on {hosts} behind the proxy {made.proxy}")
     example = next(iter(made.seeds()), made.truth.urls[0])
@@ -89,11 +89,11 @@ def _welcome(made: Web, seeds: Path | None) -> None:
     say("Ctrl-C ends it.", err)
 
 
-def _outage(written: str) -> Down:
-    from recrawl.lab.web import Down
+def _outage(written: str) -> Outage:
+    from recrawl.lab.web import Outage
 
     days = r"(\d+(?:\.\d+)?)"
     found = re.fullmatch(rf"(.+):{days}\.\.{days}", written)
     if found is None:
         raise BadInput(f"--down must be HOST:A..B, in days. Got {written!r}; try a.org:3..10.")
-    return Down(found[1], float(found[2]), float(found[3]))
+    return Outage(found[1], float(found[2]), float(found[3]))

@@ -1,9 +1,18 @@
-"""A trace served over HTTP: a web that changes while you watch, and whose truth is known."""
+"""A living web: a trace served over HTTP. It changes while you watch, and its truth is known."""
 
-from recrawl.lab.web.clock import Clock
-from recrawl.lab.web.log import Logged
-from recrawl.lab.web.manners import Down, Manners
-from recrawl.lab.web.serving import Web, run, serve
+from recrawl.lab.web.behaviours import Behaviours, Outage
+from recrawl.lab.web.clock import TraceClock
+from recrawl.lab.web.request_log import LoggedRequest
+from recrawl.lab.web.server import LivingWeb, run, serve
 from recrawl.lab.web.source import trace_of
 
-__all__ = ["Clock", "Down", "Logged", "Manners", "Web", "run", "serve", "trace_of"]
+__all__ = [
+    "Behaviours",
+    "LivingWeb",
+    "LoggedRequest",
+    "Outage",
+    "TraceClock",
+    "run",
+    "serve",
+    "trace_of",
+]

@@ -1,4 +1,4 @@
-"""What time is it in the trace?"""
+"""What time is it in the trace that a living web serves?"""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from recrawl.model import Time
 
 
-LATEST = 253_402_300_799.0  #: the last second of the year 9999, which dates cannot be after
+MAX_TIME = 253_402_300_799.0  #: the last second of the year 9999, the last one that dates can have
 
 
-class Clock:
-    """Simulated time: goes `speed` times as fast as ours, or only when set if that is None.
+class TraceClock:
+    """Simulated time: runs `speed` times as fast as real time; if None, it stands until set.
 
-    It begins with the window when it is first asked, and goes on after the window's end, when no
-    page of most traces changes any more.
+    It starts at the start of the window when it is first read. It continues after the end of the
+    window, when the pages of most traces no longer change.
     """
 
     def __init__(
@@ -37,31 +37,31 @@ class Clock:
         self.speed = speed
         self._ticks = ticks
         self._started: float | None = None
-        self._set = _whole(self.begin)
+        self._set = _to_millis(self.begin)
 
     def now(self) -> Time:
-        """Seconds since 1970, to the millisecond: what headers say is exactly when it was."""
+        """Seconds since 1970, cut to milliseconds, so that headers can give the exact time."""
         if self.speed is None:
             return self._set
         if self._started is None:
             self._started = self._ticks()
-        return _whole(self.begin + (self._ticks() - self._started) * self.speed)
+        return _to_millis(self.begin + (self._ticks() - self._started) * self.speed)
 
     def set(self, at: Time) -> None:
-        """Put a manual clock forward."""
+        """Set a manual clock to a later time."""
         if self.speed is not None:
             raise BadInput(
-                f"Only a manual clock can be set. This one runs, {self.speed:g} times as fast as "
-                "time; serve the trace with a manual clock."
+                f"Only a manual clock can be set. This one runs {self.speed:g} times as fast as "
+                "real time; serve the trace with a manual clock."
             )
-        if not self._set <= at <= LATEST:
+        if not self._set <= at <= MAX_TIME:
             raise BadInput(
-                f"A clock is put forward only. It says {units.show_time(self._set)} "
+                f"A clock can only be set forward. It says {units.show_time(self._set)} "
                 f"({self._set}). Got {at}."
             )
-        self._set = _whole(at)
+        self._set = _to_millis(at)
 
 
-def _whole(at: Time) -> Time:
-    """Without the part of a millisecond."""
-    return math.floor(min(at, LATEST) * 1e3) / 1e3
+def _to_millis(at: Time) -> Time:
+    """Without the fraction of a millisecond."""
+    return math.floor(min(at, MAX_TIME) * 1e3) / 1e3

@@ -1,4 +1,4 @@
-"""What is a request, and what an answer?"""
+"""A request to the living web, and its response."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ HTML = "text/html; charset=utf-8"
 
 
 class Request(NamedTuple):
-    """What a client asks for."""
+    """What a client requests."""
 
     method: str
     url: str  #: with its host, as the client spelled it
     host: str
     path: str  #: with its query
     headers: dict[str, str]  #: names in lower case
-    keep: bool  #: the connection stays open
+    keep_alive: bool  #: the connection stays open
 
 
-class Answer(NamedTuple):
-    """What it gets."""
+class WebResponse(NamedTuple):
+    """What the client gets."""
 
     status: int
     body: bytes = b""
-    headers: str = ""  #: lines, each with its end
+    headers: str = ""  #: lines, each with its line end
     delay: float = 0.0  #: real seconds before it is sent
 
 
 def read_request(head: bytes) -> Request:
-    """The request that these lines are; `BadInput` for what is none."""
+    """Parse the head of a request; raises `BadInput` if it is not HTTP/1."""
     first, *lines = head.decode("latin-1").split("\r\n")
     words = first.split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -47,7 +47,7 @@ def read_request(head: bytes) -> Request:
     name = host(url).lower().removesuffix(":80")
     if method != "CONNECT" and not name:
         raise BadInput(f"A target must be http://host/path, or have a Host. Got {target[:100]!r}.")
-    said = headers.get("connection", headers.get("proxy-connection", "")).lower()
-    keep = said == "keep-alive" if version == "HTTP/1.0" else said != "close"
+    connection = headers.get("connection", headers.get("proxy-connection", "")).lower()
+    keep_alive = connection == "keep-alive" if version == "HTTP/1.0" else connection != "close"
     path = "/" + url.partition("://")[2].partition("/")[2]
-    return Request(method, url, name, path, headers, keep)
+    return Request(method, url, name, path, headers, keep_alive)

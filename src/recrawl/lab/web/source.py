@@ -1,4 +1,4 @@
-"""Which trace do these words name? A file of one, or a world to make."""
+"""Which trace does a text name? A file or folder, or a world to generate."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 def trace_of(
-    written: str,
+    name: str,
     *,
     pages: int | None = None,
     days: int | None = None,
     seed: int = 0,
     window: tuple[Time, Time] | None = None,
 ) -> Trace:
-    """A folder or file, else a world as `registry.make` takes it, of that size."""
-    if Path(written).exists() or "/" in written:
-        return open_trace(written, window=window, cohort="all")
-    world = registry.make("world", written)
+    """The trace of a folder or file, else of a world of that name and size."""
+    if Path(name).exists() or "/" in name:
+        return open_trace(name, window=window, cohort="all")
+    world = registry.make("world", name)
     sizes = {"pages": pages, "days": days}
     made = world.make(**{k: v for k, v in sizes.items() if v is not None}, seed=seed)
     if made.content is None:
-        raise BadInput(f"The world must have texts to serve. Got {written}; try poisson or hubs.")
+        raise BadInput(f"The world must have texts to serve. Got {name}; try poisson or hubs.")
     with TemporaryDirectory() as folder:
         trace = read_trace(write(made, Path(folder) / world.name))
-        trace.contents.validate()  # reads them while the file is there
+        trace.contents.validate()  # reads them before the file is deleted
     return trace

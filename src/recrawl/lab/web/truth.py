@@ -1,4 +1,4 @@
-"""What is at this address, at this time? The trace, by URL instead of by column."""
+"""What is at a URL at a time? The trace by URL instead of by column."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ _log = logging.getLogger(__name__)
 
 
 def as_http(url: str) -> str:
-    """The same address without TLS, which a proxy could not look into."""
+    """The same URL without TLS, which a proxy could not read."""
     return "http://" + url[8:] if url[:8].lower() == "https://" else url
 
 
 class Truth:
-    """A trace as one server sees it: a page at a time, all addresses http."""
+    """A trace as a server needs it: one page at a time, all URLs http."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.urls = [as_http(canonical(url)) for url in trace.urls]  #: of each page, as served
         self._page: dict[str, int] = {}
-        self.hosts: dict[str, list[int]] = {}  #: and their pages
+        self.hosts: dict[str, list[int]] = {}  #: pages of each host
         for page, url in enumerate(self.urls):
             if self._page.setdefault(url, page) == page:
                 self.hosts.setdefault(host(url), []).append(page)
         if len(self._page) < len(self.urls):
             hidden = units.count(len(self.urls) - len(self._page), "page")
-            _log.warning("%s not served: there is another with the same address.", hidden)
+            _log.warning("%s not served: another page has the same URL.", hidden)
         self._start: list[int] = trace.start.tolist()
         self._status: list[int] = trace.status.tolist()
         self._text, self._links = trace.contents["text"], trace.contents["links"]
 
     def page(self, url: str) -> int | None:
-        """The page with that address, however it is spelled."""
-        found = self._page.get(url)
-        if found is None:
+        """The page at a URL, in whichever spelling; None if there is none."""
+        page = self._page.get(url)
+        if page is None:
             try:
-                found = self._page.get(as_http(canonical(url)))
+                page = self._page.get(as_http(canonical(url)))
             except BadUrl:
                 return None
-        return found
+        return page
 
     def version(self, page: int, at: Time) -> int:
         """The version of one page at a time; -1 before its first."""
@@ -57,7 +57,7 @@ class Truth:
         return last if last >= first else -1
 
     def status(self, version: int) -> int:
-        """404 before the first version, and for a status that is no answer to give."""
+        """The status to respond: 200, an error, or 404 for others and before the first version."""
         status = self._status[version] if version >= 0 else 404
         return status if status == 200 or 400 <= status < 600 else 404
 
@@ -65,36 +65,36 @@ class Truth:
         return float(self.trace.valid_from[version])
 
     def edition(self, version: int) -> str:
-        """Equal for equal content."""
+        """A text that is equal for equal contents."""
         return f"{int(self.trace.content[version]):016x}"
 
     def text(self, version: int) -> str:
         return self._text[version].as_py() or ""
 
     def links(self, version: int) -> list[str]:
-        """Those that are addresses, each once, in an order that depends on nothing else."""
+        """The links that are URLs, each once and sorted."""
         page = self.trace.urls[bisect_right(self._start, version) - 1]
-        found = resolved(self._links[version].as_py() or (), page)
-        return sorted({as_http(link) for link in found if link is not None})
+        links = resolved(self._links[version].as_py() or (), page)
+        return sorted({as_http(link) for link in links if link is not None})
 
     def alive(self, at: Time) -> list[str]:
-        """The addresses of all pages that are there."""
+        """The URLs of all pages that exist at a time."""
         version = self.trace.version_at(at).tolist()
         there = (page for page, v in enumerate(version) if self.status(v) == 200)
         return [self.urls[page] for page in there if self._page[self.urls[page]] == page]
 
-    def say(self, url: str, at: Time) -> dict[str, object]:
-        """What a crawler should find, for tests."""
+    def describe(self, url: str, at: Time) -> dict[str, object]:
+        """What a crawler should find at a URL, for tests."""
         page = self.page(url)
         if page is None:
             raise BadInput(f"url must be a page of the trace. Got {url!r}.")
         version = self.version(page, at)
-        born = version >= 0
+        exists = version >= 0
         return {
             "url": self.urls[page],
             "now": at,
             "status": self.status(version),
-            "version": version - self._start[page] if born else None,
-            "content": int(self.trace.content[version]) if born else None,
-            "valid_from": self.changed(version) if born else None,
+            "version": version - self._start[page] if exists else None,
+            "content": int(self.trace.content[version]) if exists else None,
+            "valid_from": self.changed(version) if exists else None,
         }

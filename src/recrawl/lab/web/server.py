@@ -1,4 +1,4 @@
-"""How is a web started and ended? In a thread for tests, or until Ctrl-C."""
+"""Starts and stops a living web: in a thread for tests, or until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -11,75 +11,75 @@ from typing import IO, TYPE_CHECKING
 
 from recrawl.errors import BadInput
 from recrawl.lab.web import admin
-from recrawl.lab.web.answers import Answers
-from recrawl.lab.web.clock import Clock
-from recrawl.lab.web.log import Log, Logged
-from recrawl.lab.web.manners import Manners
+from recrawl.lab.web.behaviours import Behaviours
+from recrawl.lab.web.clock import TraceClock
+from recrawl.lab.web.connection import Connection
+from recrawl.lab.web.request_log import LoggedRequest, RequestLog
+from recrawl.lab.web.responder import Responder
 from recrawl.lab.web.truth import Truth
-from recrawl.lab.web.wire import Connection
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from recrawl.lab.trace import Trace
-    from recrawl.lab.web.message import Answer, Request
+    from recrawl.lab.web.message import Request, WebResponse
     from recrawl.model import Time
 
-HOST = "127.0.0.1"  #: nobody else is to meet pages that pretend to be somebody's
+HOST = "127.0.0.1"  #: only this machine may see the pages, which imitate real sites
 
 
-class Web:
-    """A trace as a web: what it answers, when, and what it was asked."""
+class LivingWeb:
+    """A trace as a web: its clock, its responses and the log of its requests."""
 
     def __init__(
         self,
         trace: Trace,
         *,
-        manners: Manners | None = None,
+        behaviours: Behaviours | None = None,
         speed: float | None = DAY / 2,
         truth: bool = False,
         log: IO[str] | None = None,
     ) -> None:
         self.truth = Truth(trace)
-        self.answers = Answers(self.truth, manners or Manners())
-        self.log = Log(log)
-        self.port = 0  #: once it is served
-        self._told = self.truth if truth else None
-        self.clock = Clock(trace.window, speed)
+        self.responder = Responder(self.truth, behaviours or Behaviours())
+        self.log = RequestLog(log)
+        self.port = 0  #: set when it is served
+        self._shown_truth = self.truth if truth else None
+        self.clock = TraceClock(trace.window, speed)
 
     @property
     def proxy(self) -> str:
-        """Where a crawler finds it."""
+        """The URL that a crawler uses as its proxy."""
         return f"http://{HOST}:{self.port}"
 
     def seeds(self) -> list[str]:
-        """The addresses of the pages that are there when the window begins."""
+        """The URLs of the pages that exist at the start of the window."""
         return self.truth.alive(self.clock.begin)
 
-    def requests(self) -> list[Logged]:
+    def requests(self) -> list[LoggedRequest]:
         """The last requests, oldest first."""
         return self.log.last()
 
-    def admin(self, request: Request) -> Answer:
-        return admin.answer(request, self.clock, self.log, self._told)
+    def admin(self, request: Request) -> WebResponse:
+        return admin.respond(request, self.clock, self.log, self._shown_truth)
 
 
 @contextmanager
 def serve(
     trace: Trace,
     *,
-    manners: Manners | None = None,
+    behaviours: Behaviours | None = None,
     speed: float = DAY / 2,
     manual: bool = False,
     truth: bool = False,
     port: int = 0,
-) -> Iterator[Web]:
-    """Serve a trace from a thread of this process; `manual`: time stands unless it is set.
+) -> Iterator[LivingWeb]:
+    """Serve a trace from a thread of this process.
 
-    `speed` is simulated seconds a second.
+    `speed` is simulated seconds per real second; with `manual`, time stands until it is set.
     """
-    web = Web(trace, manners=manners, speed=None if manual else speed, truth=truth)
+    web = LivingWeb(trace, behaviours=behaviours, speed=None if manual else speed, truth=truth)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
     thread = Thread(target=asyncio.run, args=(_in_thread(web, port, started),), daemon=True)
     thread.start()
@@ -92,18 +92,18 @@ def serve(
 
 
 def run(
-    web: Web,
+    web: LivingWeb,
     *,
     port: int = 0,
     ready: Callable[[], None] = lambda: None,
     watch: Callable[[Time, int], None] | None = None,
 ) -> None:
-    """Serve a web until SIGINT or SIGTERM; `watch` hears each second the time and requests."""
-    asyncio.run(_until_told(web, port, ready, watch))
+    """Serve a web until SIGINT or SIGTERM; `watch` gets the time and requests each second."""
+    asyncio.run(_until_signal(web, port, ready, watch))
 
 
 async def _in_thread(
-    web: Web, port: int, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
+    web: LivingWeb, port: int, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
 ) -> None:
     stop = asyncio.Event()
     try:
@@ -114,8 +114,8 @@ async def _in_thread(
         started.set_exception(error)
 
 
-async def _until_told(
-    web: Web,
+async def _until_signal(
+    web: LivingWeb,
     port: int,
     ready: Callable[[], None],
     watch: Callable[[Time, int], None] | None,
@@ -126,30 +126,28 @@ async def _until_told(
     async with _listening(web, port):
         ready()
         while not stop.is_set():
-            if watch is not None and web.log.count:  # to look at the clock would start it
+            if watch is not None and web.log.count:  # reading the clock would start it
                 watch(web.clock.now(), web.log.count)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), None if watch is None else 1.0)
 
 
 @asynccontextmanager
-async def _listening(web: Web, port: int) -> AsyncIterator[None]:
-    open_ones: set[asyncio.Transport] = set()
+async def _listening(web: LivingWeb, port: int) -> AsyncIterator[None]:
+    open_transports: set[asyncio.Transport] = set()
     loop = asyncio.get_running_loop()
     try:
         server = await loop.create_server(
-            lambda: Connection(web, open_ones), HOST, port, backlog=1_000
+            lambda: Connection(web, open_transports), HOST, port, backlog=1_000
         )
     except (OSError, OverflowError) as error:
-        raise BadInput(
-            f"port must be one that is free. Got {port} ({error}); leave it out for any."
-        ) from None
+        raise BadInput(f"port must be a free one. Got {port} ({error}); omit it for any.") from None
     web.port = server.sockets[0].getsockname()[1]
     try:
         yield
     finally:
         server.close()
-        for transport in list(open_ones):
+        for transport in list(open_transports):
             transport.abort()
         await server.wait_closed()
-        await asyncio.sleep(0)  # lets the aborted connections go
+        await asyncio.sleep(0)  # lets the aborted connections close
