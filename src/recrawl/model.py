@@ -46,6 +46,9 @@ VISITS = pa.schema(
         pa.field("seconds", pa.float64()),  # what the fetch took
         pa.field("etag", pa.string()),
         pa.field("last_modified", pa.timestamp("us", tz="UTC")),
+        pa.field("skipped", pa.bool_()),  # true: no request was sent, and the visit failed
+        # where the answer leads: the target of a redirect, or the canonical URL of the page
+        pa.field("leads_to", pa.string()),
     ]
 )
 

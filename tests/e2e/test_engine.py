@@ -109,7 +109,7 @@ def test_the_delay_that_robots_txt_asks_for_holds_from_the_first_page():
     assert min(gaps(site)) >= 0.4
     assert site.paths() == ["/robots.txt", "/a", "/b", "/c", "/a"]
     assert statuses(rows)[site.url("/no")] == 0
-    assert {row["url"] for row in rows if row["seconds"] is None} == {site.url("/no")}
+    assert {row["url"] for row in rows if row["skipped"]} == {site.url("/no")}
 
 
 ROBOTS = {
@@ -139,10 +139,10 @@ def test_robots_txt_of_any_kind(robots, allowed):
         assert [skip.url for skip in engine.skipped] == [site.url("/a")] * (allowed is False)
     asked = site.paths()
     assert ("/a" in asked) == (allowed is True)
-    # What is forbidden, or may be, is a failed visit so that it backs off; it took no time.
+    # What is forbidden, or may be, is a failed visit so that it backs off; no request was sent.
     [row] = rows
     assert row["status"] == (200 if allowed else 0)
-    assert (row["seconds"] is None) == (allowed is not True)
+    assert bool(row["skipped"]) == (allowed is not True)
     assert len(asked) <= 7
 
 
@@ -236,6 +236,10 @@ def test_redirects_and_canonical_urls_are_pages_to_look_at():
         site.url("/new"),
         site.url("/original"),
     ]
+    assert {row["url"]: row["leads_to"] for row in rows if row["leads_to"]} == {
+        site.url("/moved"): site.url("/new"),
+        site.url("/copy"): site.url("/original"),
+    }
     assert len(site.log) == 6
 
 
@@ -279,7 +283,7 @@ def test_a_name_that_leads_inward_is_not_followed(monkeypatch):
         url = f"http://rebound.example:{site.port}/"
         with LiveEngine(contact="https://example.org/bot", delay=0.0, backoff=0.01) as engine:
             [row] = fetched(engine, url)
-            assert (row["status"], row["seconds"]) == (0, None)
+            assert (row["status"], row["skipped"]) == (0, True)
             assert engine.get([url])[0].status == 0
         assert site.log == []
         with local() as engine:

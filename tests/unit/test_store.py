@@ -261,6 +261,50 @@ def test_missing_damaged_foreign_and_newer_stores(tmp_path, visits):
         assert (path / "history.duckdb").read_bytes() == damage
 
 
+def test_a_store_of_the_first_schema_is_read_as_it_is_and_upgraded_by_the_first_write(
+    tmp_path, visits
+):
+    """Then a failed visit that took no time was one without a request."""
+    path = tmp_path / "old"
+    with Store.open(path, create=True) as store:
+        store.append(
+            visits(
+                (A, 0, 1),
+                (A, 1, None, {"status": 0}),
+                (B, 0, None, {"status": 0, "seconds": 9.0}),
+                (B, 1, 1),
+            )
+        )
+        before = store.pages()
+    with duckdb.connect(str(path / "history.duckdb")) as raw:
+        raw.execute("ALTER TABLE visits DROP COLUMN skipped; DROP TABLE moved")
+        raw.execute("UPDATE meta SET value = '1' WHERE key = 'recrawl schema'")
+    old = Store.open(path)
+    assert (old.pages().exposure == before.exposure).all()
+    assert old.intervals(np.arange(2)).days.tolist() == []
+    assert column(old, "SELECT value FROM meta WHERE key = 'recrawl schema'") == ["1"]
+    with old as store:
+        store.append(visits((A, 2, 1, {"leads_to": B})))
+        skipped = 'SELECT skipped FROM visits ORDER BY page_id, "at"'
+        assert column(store, skipped) == [None, True, None, None, None]
+        assert column(store, "SELECT target FROM moved") == [B]
+    assert column(Store.open(path), "SELECT value FROM meta WHERE key = 'recrawl schema'") == ["2"]
+
+
+def test_where_a_page_leads_is_kept_until_it_leads_elsewhere(store, visits):
+    led = "SELECT url, target FROM moved JOIN pages USING (page_id) ORDER BY url"
+    store.append(
+        visits(
+            (A, 1, None, {"status": 302, "leads_to": "HTTPS://c.example"}),
+            (A, 0, None, {"status": 301, "leads_to": B}),
+            (B, 0, 1, {"leads_to": "not a url"}),
+        )
+    )
+    assert store.query(led).to_pylist() == [{"url": A, "target": "https://c.example/"}]
+    store.append(visits((A, 2, 1), (B, 1, 1, {"leads_to": A})))
+    assert store.query(led)["target"].to_pylist() == ["https://c.example/", A]
+
+
 def test_second_writer_is_told_who_holds_the_store_and_readers_work(store, visits):
     store.append(visits((A, 0, 1)))
     store.close()

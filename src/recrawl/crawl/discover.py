@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from recrawl.model import Time
 
 
-#: A page, and the page that it redirects to or names as its canonical URL.
-_MOVES = pa.schema([("url", pa.string()), ("target", pa.string())])
-
-
 def read_seeds(lines: Iterable[str]) -> list[str]:
     """Canonical URLs, one per line, each once; skips empty lines and comments (#)."""
     seeds = []
@@ -62,7 +58,6 @@ class Discovery:
                 "A depth counts links from the seeds, and there are none. Give --seeds again, or "
                 "omit --depth."
             )
-        self.store.lead(_MOVES.empty_table())
         if self.seeds:
             self.store.append(pa.table({"url": self.seeds}), now=now)
             reached = self.store.query(_SEED_PAGES, self.seeds)["url"].to_pylist()
@@ -94,18 +89,16 @@ class Discovery:
 
         The host that a seed redirects to becomes a home host, unless its address is private.
         """
-        has_time = visits["at"].is_valid()
-        names, is_visit = visits["url"].to_pylist(), has_time.to_pylist()
-        moves = [(names[i - 1], names[i]) for i in range(1, len(names)) if not is_visit[i]]
-        if not moves:
+        leading = visits.filter(visits["leads_to"].is_valid())
+        if not len(leading):
             return visits
-        self.store.lead(pa.table(list(zip(*moves, strict=True)), schema=_MOVES))
-        for source, target in moves:
+        targets = leading["leads_to"].to_pylist()
+        for source, target in zip(leading["url"].to_pylist(), targets, strict=True):
             if source in self._seed_pages and not is_private(target):
                 self._seed_pages.add(target)
                 self.home_hosts.add(urls.host(target))
-        wanted = pa.array(self._in_scope([target for _, target in moves]), pa.string())
-        return visits.filter(pc.or_(has_time, pc.is_in(visits["url"], wanted)))
+        wanted = pa.array(self._in_scope(targets), pa.string())
+        return visits.filter(pc.or_(visits["at"].is_valid(), pc.is_in(visits["url"], wanted)))
 
     def add_named(self, pages: Sequence[str], *, now: Time) -> int:
         """Add pages that a site names; none with a depth, as their distance is unknown."""

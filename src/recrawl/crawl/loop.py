@@ -123,12 +123,11 @@ def _visit_counts(store: Store, since: Time) -> dict[str, int]:
     return {name: int(value or 0) for name, value in row.items()} | {"pages": pages}
 
 
-# A page that was not requested (robots.txt forbids it) is a failed visit without `seconds`.
 _VISIT_COUNTS = """
 SELECT count(*) AS fetched, count(*) FILTER (changed) AS changed,
        count(*) FILTER (status = 304) AS not_modified,
        count(*) FILTER (status BETWEEN 300 AND 399 AND status <> 304) AS redirected,
        count(*) FILTER (NOT (status BETWEEN 200 AND 399)) AS failed,
        sum(new_internal + new_external) AS new_links
-FROM visits WHERE "at" >= make_timestamp(?) AND seconds IS NOT NULL
+FROM visits WHERE "at" >= make_timestamp(?) AND skipped IS NOT TRUE
 """

@@ -89,7 +89,6 @@ def _spent(store: Store, since: Time) -> int:
     return int(store.query(_SPENT, int(since * 1e6))["n"][0].as_py())
 
 
-# A page that was not requested (robots.txt forbids it) is a failed visit without `seconds`.
 _SPENT = """
-SELECT count(*) FILTER (seconds IS NOT NULL) AS n FROM visits WHERE "at" >= make_timestamp(?)
+SELECT count(*) AS n FROM visits WHERE "at" >= make_timestamp(?) AND skipped IS NOT TRUE
 """

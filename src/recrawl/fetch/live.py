@@ -170,7 +170,7 @@ class LiveEngine:
     def fetch(self, plan: Planned) -> Iterator[pa.Table]:
         """Visit the pages of a plan; yields batches in the schema VISITS as responses come.
 
-        A row without `at` is the page that the visit before it points to: the target of a redirect,
+        A row without `at` is the page that `leads_to` of a visit names: the target of a redirect,
         or the canonical URL that a page names on its own site.
         """
         call = FetchCall(
@@ -267,20 +267,23 @@ class LiveEngine:
         return visit_table(rows)
 
     def _record_skipped(self, skipped: list[SkippedPage]) -> list[Row]:
-        """Rows for pages that robots.txt forbids: failed visits, or they would stay due for ever.
-
-        Unlike rows of requests, they have no `seconds`.
-        """
+        """Rows for pages that robots.txt forbids: failed visits, or they would stay due forever."""
         self.skipped += skipped
         forbidden = [skip.url for skip in skipped if skip.reason == ROBOTS_FORBIDS]
         at = round(self._clock() * 1e6)
-        return [{"url": url, "at": at, "status": NO_ANSWER} for url in forbidden]
+        return [{"url": url, "at": at, "status": NO_ANSWER, "skipped": True} for url in forbidden]
 
     def _rows(self, result: FetchResult) -> list[Row]:
         """The visit, and the page that it redirects to or names as canonical, if any."""
         headers = result.first_headers()
         response = Response(
-            result.url, result.at, result.status, headers, result.body, result.seconds
+            result.url,
+            result.at,
+            result.status,
+            headers,
+            result.body,
+            result.seconds,
+            skipped=not result.was_sent,
         )
         visit = read_response(response, max_body_bytes=self._max_bytes)
         if (
@@ -289,7 +292,7 @@ class LiveEngine:
             self._archive.add(result)
         target = result.target if result.is_redirect else visit.canonical
         if target and target != result.url and (self._allow_private or not is_private(target)):
-            return [visit.row, {"url": target}]
+            return [visit.row | {"leads_to": target}, {"url": target}]
         return [visit.row]
 
 

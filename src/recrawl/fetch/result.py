@@ -48,6 +48,11 @@ class FetchResult:
         return values[0].decode("latin-1") if values else None
 
     @property
+    def was_sent(self) -> bool:
+        """Whether a request was sent at all."""
+        return self.seconds is not None
+
+    @property
     def is_redirect(self) -> bool:
         return self.status in _REDIRECT_STATUSES
 

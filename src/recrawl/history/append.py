@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from recrawl import urls
 from recrawl.errors import BadInput
-from recrawl.history import compare, links, pages
+from recrawl.history import compare, links, moves, pages
 from recrawl.history.arrow import kept, micros, values
 from recrawl.history.fold import DIFFERS, OK, SAME, UNKNOWN, Folded, fold, outcomes
 from recrawl.model import VISITS
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from recrawl.protocols import Detector
 
 #: What `visits` keeps as it comes, besides page and time.
-KEPT = ["status", "reported", "digest", "digest_of", "simhash", "bytes", "seconds", "etag"]
-KEPT += ["last_modified"]
+KEPT = ["status", "reported", "digest", "digest_of", "simhash", "bytes", "seconds", "skipped"]
+KEPT += ["etag", "last_modified"]
 LAST = 253_402_300_799_999_999  #: the last microsecond of the year 9999
 
 
@@ -250,6 +250,7 @@ def _write(connection: Connection, visits: pa.Table, folded: Folded, known: page
         again = pa.table({"page_id": visits["page_id"], "at": visits["at"], **shown})
         _correct(connection, again.filter(pa.array(old)))
     compare.keep_contents(connection, kept(new, succeeded))
+    moves.record(connection, new)
     pages.save(connection, known)
 
 

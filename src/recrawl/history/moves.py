@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from recrawl import urls
+from recrawl.errors import BadUrl
+from recrawl.history.arrow import kept, values
+
 if TYPE_CHECKING:
-    import pyarrow as pa
     from duckdb import DuckDBPyConnection as Connection
 
 
-def record(connection: Connection, led: pa.Table) -> None:
-    """Enter that known pages (url) led to others (target), instead of what they led to before."""
-    connection.execute(_CREATE)
-    connection.register("led", led)
-    connection.execute(_FORGET)
-    connection.execute(_ADD)
+def record(connection: Connection, visits: pa.Table) -> None:
+    """Enter where pages lead, instead of where they led before; visits are sorted by time."""
+    leading = kept(visits, values(visits["leads_to"].is_valid()))
+    target: dict[int, str] = {}
+    for page, url in zip(
+        leading["page_id"].to_pylist(), leading["leads_to"].to_pylist(), strict=True
+    ):
+        with suppress(BadUrl):
+            target[page] = urls.canonical(url)
+    if not target:
+        return
+    columns = {"page_id": list(target), "target": list(target.values())}
+    connection.register("led", pa.table(columns))
+    connection.execute("DELETE FROM moved WHERE page_id IN (SELECT page_id FROM led)")
+    connection.execute("INSERT INTO moved SELECT page_id, target FROM led")
     connection.unregister("led")
-
-
-_CREATE = "CREATE TABLE IF NOT EXISTS moved (page_id INTEGER, target VARCHAR)"
-_FORGET = "DELETE FROM moved WHERE page_id IN (SELECT page_id FROM led JOIN pages USING (url))"
-_ADD = "INSERT INTO moved SELECT page_id, target FROM led JOIN pages USING (url)"

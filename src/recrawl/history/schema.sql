@@ -1,5 +1,6 @@
--- A store's history.duckdb. Times are UTC; "at" is a word of SQL, so it is written in quotes. `pages` holds, besides what identifies a page, the
--- columns folded from its visits (history/fold.py), so that loading them needs no pass over visits.
+-- A store's history.duckdb. Times are UTC; "at" is a word of SQL, so it is written in quotes.
+-- `pages` holds, besides what identifies a page, the columns folded from its visits
+-- (history/fold.py), so that loading them needs no pass over visits.
 CREATE TABLE meta (key VARCHAR, value VARCHAR);
 CREATE TABLE hosts (host_id INTEGER, host VARCHAR, site_id INTEGER, site VARCHAR);
 CREATE TABLE pages (
@@ -16,7 +17,9 @@ CREATE TABLE visits (
     days DOUBLE,       -- the interval a known outcome speaks of, back to the copy compared with
     flipped BOOLEAN,   -- the page went (4xx after a success) or came back
     reported BOOLEAN, digest UBIGINT, digest_of VARCHAR, simhash UBIGINT,
-    bytes BIGINT, seconds DOUBLE, etag VARCHAR, last_modified TIMESTAMP,
+    bytes BIGINT, seconds DOUBLE,
+    skipped BOOLEAN,   -- true: no request was sent (robots.txt forbids it, its host cannot be asked)
+    etag VARCHAR, last_modified TIMESTAMP,
     internal_links INTEGER, external_links INTEGER, new_internal INTEGER, new_external INTEGER
 );
 -- One row for each time a link was on a page; last_seen is null while it is on our copy.
@@ -26,5 +29,7 @@ CREATE TABLE links (
 );
 -- Our copy of each page: the last one only.
 CREATE TABLE contents (page_id INTEGER, "at" TIMESTAMP, title VARCHAR, text VARCHAR);
+-- Where a page led last: the target of a redirect, or the canonical URL that it names.
+CREATE TABLE moved (page_id INTEGER, target VARCHAR);
 -- What sitemaps and feeds claim: that a page changed at the time `said`; heard first at `seen`.
 CREATE TABLE signals (page_id INTEGER, kind VARCHAR, said TIMESTAMP, seen TIMESTAMP);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from recrawl import registry
-from recrawl.errors import BadInput, StoreError, StoreInvalid, StoreNotFound
-from recrawl.history import append, moves, signals
+from recrawl.errors import BadInput, StoreNotFound
+from recrawl.history import append, schema, signals
 from recrawl.history.files import DATABASE, WriterLock, connect
 from recrawl.model import Intervals, Outlinks, Pages
 from recrawl.urls import keys
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from recrawl.model import Column, IntArray, Signals, Time
-    from recrawl.protocols import Detector
 
-SCHEMA_VERSION = 1
 MOST_CHARACTERS = 2**31 - 1  #: all of a text
 
 
@@ -47,10 +44,11 @@ class Summary:
 class Store:
     """The history of one crawl. Use `recrawl.open`."""
 
-    def __init__(self, path: Path, detector: Detector, written: str) -> None:
+    def __init__(self, path: Path, detector: str, version: int) -> None:
         self.path = path
-        self.detector = detector
-        self._written = written
+        self.detector = registry.make("detector", detector)
+        self._detector_name = detector
+        self._version = version
         self._lock = WriterLock(path)
         self._shared: duckdb.DuckDBPyConnection | None = None
 
@@ -64,21 +62,21 @@ class Store:
                     f"There is no store at {path}. `recrawl ingest {path} FILE` creates one."
                 )
             registry.make("detector", detector or "digest")
-            _create(path, detector or "digest")
-        meta = _meta(path)
-        if detector not in (None, meta["detector"]):
+            schema.create(path, detector or "digest")
+        name, version = schema.read(path)
+        if detector not in (None, name):
             raise BadInput(
-                f"The store {path} detects changes by {meta['detector']!r}, fixed at its creation; "
+                f"The store {path} detects changes by {name!r}, fixed at its creation; "
                 f"got detector {detector!r}. Leave it out, or make a new store."
             )
-        return cls(path, registry.make("detector", meta["detector"]), meta["detector"])
+        return cls(path, name, version)
 
     def append(self, visits: pa.Table, *, now: Time | None = None) -> append.Appended:
         """Record visits; when this returns they are on disk. The same visits again add nothing.
 
         `now` is when pages without a visit (rows without `at`) were seen.
         """
-        self._lock.acquire()
+        self._begin_writing()
         batch = append.prepare(visits, now)
         with self._connect(write=True) as connection:
             return append.record(connection, batch, self.detector)
@@ -86,12 +84,19 @@ class Store:
     @contextmanager
     def together(self) -> Iterator[None]:
         """Open the file once for what is done inside, which must be short: others wait."""
-        self._lock.acquire()
+        self._begin_writing()
         with connect(self.path, write=True) as self._shared:
             try:
                 yield
             finally:
                 self._shared = None
+
+    def _begin_writing(self) -> None:
+        """Keep other writers out, and bring an older store up to date."""
+        self._lock.acquire()
+        if self._version < schema.VERSION:
+            schema.upgrade(self.path)
+            self._version = schema.VERSION
 
     def _connect(self, *, write: bool = False) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         return (
@@ -130,15 +135,9 @@ class Store:
 
     def claim(self, claims: pa.Table) -> int:
         """Record claims of change (url, kind, said, seen); unknown pages are passed over."""
-        self._lock.acquire()
+        self._begin_writing()
         with self._connect(write=True) as connection:
             return signals.record(connection, claims)
-
-    def lead(self, led: pa.Table) -> None:
-        """Record that pages (url) lead to others (target), in the table `moved`."""
-        self._lock.acquire()
-        with self._connect(write=True) as connection:
-            moves.record(connection, led)
 
     def urls(self, page_id: IntArray) -> Sequence[str]:
         with self._connect() as connection:
@@ -213,51 +212,7 @@ class Store:
     def summary(self) -> Summary:
         with self._connect() as connection:
             [row] = connection.execute(_SUMMARY).fetchall()
-        return Summary(self._written, *row)
-
-
-def _create(path: Path, detector: str) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"No store can be made at {path}: {error.strerror}.") from error
-    lock = WriterLock(path)
-    lock.acquire()
-    new = path / f"{DATABASE}.new"  # so that a store is there whole or not at all
-    new.unlink(missing_ok=True)
-    try:
-        with connect(path, write=True, name=new.name) as connection:
-            connection.begin()
-            connection.execute(files(__package__).joinpath("schema.sql").read_text())
-            connection.execute(
-                "INSERT INTO meta VALUES ('recrawl schema', ?), ('detector', ?)",
-                [str(SCHEMA_VERSION), detector],
-            )
-            connection.commit()
-        new.rename(path / DATABASE)
-    finally:
-        lock.release()
-
-
-def _meta(path: Path) -> dict[str, str]:
-    with connect(path) as connection:
-        tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
-        rows = connection.execute("FROM meta").fetchall() if "meta" in tables else []
-    meta = dict(rows)
-    version = meta.get("recrawl schema")
-    if version is None:
-        raise StoreInvalid(
-            f"{path / DATABASE} is a DuckDB file but not a recrawl store. Nothing was touched; "
-            "give another folder."
-        )
-    if not version.isdigit() or "detector" not in meta:
-        raise StoreInvalid(f"The table meta of {path / DATABASE} is damaged. Nothing was touched.")
-    if int(version) > SCHEMA_VERSION:
-        raise StoreInvalid(
-            f"The store {path} has schema {version}; this recrawl reads up to {SCHEMA_VERSION}. "
-            "Nothing was touched; upgrade recrawl."
-        )
-    return meta
+        return Summary(self._detector_name, *row)
 
 
 def _asked(page_id: IntArray) -> pa.Table:

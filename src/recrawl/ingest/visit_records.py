@@ -108,4 +108,6 @@ _CELLS: dict[str, Callable[[Any], Any]] = {
     "seconds": float,
     "etag": _text,
     "last_modified": header_micros,
+    "skipped": _flag,
+    "leads_to": _text,
 }

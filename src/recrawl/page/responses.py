@@ -39,6 +39,9 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)  #: names in lower case
     body: bytes = b""  #: in its Content-Encoding
     seconds: float | None = None
+    skipped: bool = (
+        False  #: no request was sent: robots.txt forbids it, or its host cannot be asked
+    )
 
 
 class Visit(NamedTuple):
@@ -65,6 +68,8 @@ def read_response(response: Response, *, max_body_bytes: int = MAX_BODY_BYTES) -
     """
     at, status = round(response.at * 1e6), response.status
     row: Row = {"url": response.url, "at": at, "seconds": response.seconds, "status": status}
+    if response.skipped:
+        row["skipped"] = True
     if status == NOT_MODIFIED:
         return Visit(row | validators(at, response.headers), None)
     if not 200 <= status < 300:

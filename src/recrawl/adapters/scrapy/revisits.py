@@ -79,7 +79,7 @@ class Revisits:
         error = failure.value
         unasked = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
         if unasked and page_of(request) == request.meta[MARK]:  # not where it redirects to
-            self.journal.add(Response(request.meta[MARK], clock()))
+            self.journal.add(Response(request.meta[MARK], clock(), skipped=True))
         return failure
 
     def wanted(self, request: Request, *, start: bool) -> bool:

@@ -1,0 +1,77 @@
+"""The tables of a store: made, recognised, and brought up to date."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from recrawl.errors import StoreError, StoreInvalid
+from recrawl.history.files import DATABASE, WriterLock, connect
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = 2
+_KEY = "recrawl schema"
+
+# Before, a visit without a request was one that failed and took no time.
+_FROM_1 = [
+    "ALTER TABLE visits ADD COLUMN skipped BOOLEAN",
+    "UPDATE visits SET skipped = true WHERE status = 0 AND seconds IS NULL",
+    "CREATE TABLE IF NOT EXISTS moved (page_id INTEGER, target VARCHAR)",
+]
+
+
+def create(path: Path, detector: str) -> None:
+    """Make an empty store in a folder; it is there whole or not at all."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"No store can be made at {path}: {error.strerror}.") from error
+    lock = WriterLock(path)
+    lock.acquire()
+    new = path / f"{DATABASE}.new"
+    new.unlink(missing_ok=True)
+    try:
+        with connect(path, write=True, name=new.name) as connection:
+            connection.begin()
+            connection.execute(files(__package__).joinpath("schema.sql").read_text())
+            connection.execute(
+                "INSERT INTO meta VALUES (?, ?), ('detector', ?)", [_KEY, str(VERSION), detector]
+            )
+            connection.commit()
+        new.rename(path / DATABASE)
+    finally:
+        lock.release()
+
+
+def read(path: Path) -> tuple[str, int]:
+    """The detector of a store, and the version of its tables."""
+    with connect(path) as connection:
+        tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
+        rows = connection.execute("FROM meta").fetchall() if "meta" in tables else []
+    meta = dict(rows)
+    version = meta.get(_KEY)
+    if version is None:
+        raise StoreInvalid(
+            f"{path / DATABASE} is a DuckDB file but not a recrawl store. Nothing was touched; "
+            "give another folder."
+        )
+    if not version.isdigit() or "detector" not in meta:
+        raise StoreInvalid(f"The table meta of {path / DATABASE} is damaged. Nothing was touched.")
+    if int(version) > VERSION:
+        raise StoreInvalid(
+            f"The store {path} has schema {version}; this recrawl reads up to {VERSION}. "
+            "Nothing was touched; upgrade recrawl."
+        )
+    return meta["detector"], int(version)
+
+
+def upgrade(path: Path) -> None:
+    """Bring the tables of an older store up to date; the caller holds the writer's lock."""
+    with connect(path, write=True) as connection:
+        connection.begin()
+        for statement in _FROM_1:
+            connection.execute(statement)
+        connection.execute("UPDATE meta SET value = ? WHERE key = ?", [str(VERSION), _KEY])
+        connection.commit()
