@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recrawl.planner import plan
+from recrawl.planner.plan import plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from recrawl.public import public
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -157,6 +159,7 @@ class PageSource(Protocol):
     def n_links(self, page_id: IntArray) -> IntArray: ...
 
 
+@public
 @dataclass(frozen=True)
 class Pages:
     """What the history says of each page: a row a page, a column a fact.
@@ -247,6 +250,7 @@ class Forecast:
     p_change: FloatArray  #: probability that it shows a change
 
 
+@public
 @dataclass(frozen=True)
 class Budget:
     """What one cycle may spend: `fetches`, or a `share` of the pages; the rest narrows it."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from recrawl.errors import BadInput
+from recrawl.errors import MissingExtra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,17 +22,17 @@ class Results(ABC):
     """A result of several rows. Iterating gives each row as a dictionary."""
 
     @abstractmethod
-    def records(self) -> Iterable[dict[str, Any]]:
+    def _rows(self) -> Iterable[dict[str, Any]]:
         """The rows, all with the same keys."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.records())
+        return iter(self._rows())
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist(list(self.records()))
+        return pa.Table.from_pylist(list(self._rows()))
 
     def to_pandas(self) -> Any:
         """The rows as a pandas DataFrame."""
@@ -45,7 +45,7 @@ class Results(ABC):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the first rows as a table, under the text of `repr`."""
-        rows = list(islice(self.records(), MAX_HTML_ROWS))
+        rows = list(islice(self._rows(), MAX_HTML_ROWS))
         head = _html_row("th", rows[0]) if rows else ""
         body = "".join(_html_row("td", map(_short, row.values())) for row in rows)
         return f"<table><caption>{escape(repr(self))}</caption>{head}{body}</table>"
@@ -70,6 +70,6 @@ def _require(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise BadInput(
+        raise MissingExtra(
             f"to_{package} needs {package}, which is not installed; run `pip install {package}`."
         ) from error

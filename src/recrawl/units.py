@@ -1,31 +1,36 @@
-"""Words people type → numbers: "2%", "7d", "10MB", "2026-01-31T12:00Z"."""
+"""Words people type → numbers: "2%", "7d", "10MB", "2026-01-31T12:00Z"; numbers pass unchanged."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from recrawl.errors import BadInput
-from recrawl.model import DAY, Budget, Time
 
-_PERIODS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": DAY, "week": 7 * DAY}
+if TYPE_CHECKING:
+    from recrawl.model import Budget, Time
+
+_PERIODS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86_400.0, "week": 604_800.0}
 _SECONDS = {w: s for name, s in _PERIODS.items() for w in (name[0], name, name + "s")}
-DIGITS = 18  #: of a number of fetches, at most: it must fit into 64 bits
 _BYTES = {"b": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+MAX_DIGITS = 18  #: of a number of fetches, which must fit into 64 bits
 
 
-def duration(text: str) -> float:
+def duration(text: str | float) -> float:
     """Seconds in "90s", "15m", "6h", "7d" or "2w"."""
     return _quantity(text, _SECONDS, "a duration", "90s, 15m, 6h, 7d or 2w")
 
 
-def size(text: str) -> float:
+def size(text: str | float) -> float:
     """Bytes in "500kB", "20MB" or "1GB"."""
     return _quantity(text, _BYTES, "a size", "500kB, 20MB or 1GB")
 
 
-def share(text: str) -> float:
-    """The part of one in "2%"."""
+def share(text: str | float) -> float:
+    """The fraction in "2%": 0.02."""
+    if not isinstance(text, str):
+        return float(text)
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", text)
     if match is None or float(match[1]) > 100:
         raise BadInput(f"A share must be a percentage from 0% to 100%. Got {text!r}; try 2%.")
@@ -33,7 +38,7 @@ def share(text: str) -> float:
 
 
 def speed(text: str) -> float:
-    """Simulated seconds a real second in "1d/2s".
+    """Simulated seconds for each real second in "1d/2s".
 
     >>> speed("1d/2s")
     43200.0
@@ -54,7 +59,7 @@ def pace(text: str) -> tuple[int, float]:
     (20, 3600.0)
     """
     match = re.fullmatch(r"\s*(\d+)\s*/\s*([A-Za-z]+)\s*", text)
-    if match is None or len(match[1]) > DIGITS or match[2].lower() not in _SECONDS:
+    if match is None or len(match[1]) > MAX_DIGITS or match[2].lower() not in _SECONDS:
         raise BadInput(
             "A pace must be a whole number of fetches in a second, minute, hour, day or week. "
             f"Got {text[:60]!r}; try 500/day or 20/h."
@@ -64,12 +69,14 @@ def pace(text: str) -> tuple[int, float]:
 
 def budget(text: str | int) -> Budget:
     """Fetches from "200" or 200, a share of the pages from "2%"."""
+    from recrawl.model import Budget
+
     written = str(text).strip()
     if re.fullmatch(r"\d+", written):
-        if len(written) > DIGITS:
+        if len(written) > MAX_DIGITS:
             raise BadInput(
-                f"A budget must be below 10^{DIGITS} fetches. Got {written[: DIGITS + 1]}…; "
-                "try 100% for all pages."
+                f"A budget must be below 10^{MAX_DIGITS} fetches. "
+                f"Got {written[: MAX_DIGITS + 1]}…; try 100% for all pages."
             )
         return Budget(fetches=int(written))
     if written.endswith("%"):
@@ -80,8 +87,10 @@ def budget(text: str | int) -> Budget:
     )
 
 
-def time(text: str) -> Time:
+def time(text: str | Time) -> Time:
     """Seconds since 1970 of an ISO 8601 date or time; UTC unless it says otherwise."""
+    if not isinstance(text, str):
+        return float(text)
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -91,13 +100,23 @@ def time(text: str) -> Time:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
+def window(text: str | tuple[Time, Time] | None) -> tuple[Time, Time] | None:
+    """The two times in "2026-01-01..2026-03-01"; None where there is no window."""
+    if not isinstance(text, str):
+        return text
+    begin, dots, end = text.partition("..")
+    if not dots:
+        raise BadInput(f"A window must be A..B. Got {text!r}; try 2026-01-01..2026-03-01.")
+    return time(begin), time(end)
+
+
 def count(n: int, thing: str) -> str:
-    """So many of a thing, as in 1 page and 2 pages."""
+    """A number and its noun: 1 page, 2 pages."""
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
 def show_time(at: Time) -> str:
-    """A time as ISO 8601 to the second, "never" where there is none."""
+    """A time as ISO 8601 to the second; "never" for NaN."""
     if at != at:  # NaN
         return "never"
     if at >= 253_402_300_800:
@@ -110,13 +129,15 @@ def show_time(at: Time) -> str:
 
 
 def show_days(days: float) -> str:
-    """A span of time at a glance."""
+    """A number of days in minutes, hours or days, rounded for people."""
     unit, value = ("d", days) if days >= 2 else ("h", days * 24)
     unit, value = (unit, value) if value >= 2 else ("min", days * 1440)
     return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
 
 
-def _quantity(text: str, units: dict[str, float], what: str, examples: str) -> float:
+def _quantity(text: str | float, units: dict[str, float], what: str, examples: str) -> float:
+    if not isinstance(text, str):
+        return float(text)
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", text)
     if match is None or match[2].lower() not in units:
         raise BadInput(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from recrawl.checks import store
 from recrawl.checks.sample import build_pages, sample_pages
+from recrawl.registry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,30 +42,35 @@ def yield_checks(kind: str) -> Iterator[Callable[[Any], None]]:
             yield from (rule for name, rule in names.items() if name.startswith("check_"))
 
 
-def check(kind: str, part: object) -> None:
-    """Hold a part to every rule of its kind."""
+def check(part: Any, kind: str | None = None) -> None:
+    """Hold a part, an object or its class, to every rule of its kind.
+
+    The kind follows from the methods of the part unless it is given.
+    """
+    kind = kind or kind_of(part if isinstance(part, type) else type(part))
+    made = part() if isinstance(part, type) else part
     for rule in yield_checks(kind):
-        rule(part)
+        rule(made)
 
 
 def check_policy(policy: Policy) -> None:
     """Hold a policy to its contract."""
-    check("policy", policy)
+    check(policy, "policy")
 
 
 def check_rate(rate: Rate) -> None:
     """Hold a rate to its contract."""
-    check("rate", rate)
+    check(rate, "rate")
 
 
 def check_detector(detector: Detector) -> None:
     """Hold a detector of change to its contract."""
-    check("detector", detector)
+    check(detector, "detector")
 
 
 def check_reader(reader: Reader) -> None:
     """Hold a reader to its contract."""
-    check("reader", reader)
+    check(reader, "reader")
 
 
 def check_store(new: Callable[[], Any]) -> None:

@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 import recrawl
 from recrawl import registry
@@ -37,12 +36,13 @@ def _root(
 
 @app.command()
 def parts(kind: Annotated[Kind | None, typer.Argument()] = None) -> None:
-    """List the policies, rates, detectors, readers and worlds there are."""
-    table = Table("kind", "name", "answers", box=None)
+    """List the policies, rates, detectors, readers and worlds, and where they come from."""
+    from rich.table import Table
+
+    table = Table("kind", "name", "from", "answers", box=None)
     for each in [kind.value] if kind else list(registry.GROUPS):
-        for name, part in registry.parts(each).items():
-            doc = part.__doc__ or sys.modules[part.__module__].__doc__ or ""
-            table.add_row(each, name, doc.strip().splitlines()[0])
+        for name, part in registry.found_parts(each).items():
+            table.add_row(each, name, part.origin, part.summary())
     out.print(table)
 
 
@@ -72,9 +72,9 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+    except BrokenPipeError:  # the reader of our output has closed it, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except OSError as error:  # a disk or a path that will not do
+    except OSError as error:  # such as a full disk, or a path that is no file
         say(f"recrawl: {error.filename or 'output'}: {error.strerror or error}.", err)
         sys.exit(1)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path  # noqa: TC003  # typer reads it at run time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.live import Live
-from rich.text import Text
 
+import recrawl
 from recrawl import units
 from recrawl.cli.common import (
     Objective,
@@ -39,49 +38,62 @@ if TYPE_CHECKING:
 def crawl(
     store: StorePath,
     seeds: Annotated[
-        Path | None, typer.Option(help="URLs to begin with, one a line; not needed to go on.")
+        Path | None,
+        typer.Option(help="File of URLs to begin with, one a line; not needed to go on."),
     ] = None,
-    budget: Annotated[str, typer.Option(help="500/day, 20/h; or 200, 2% a cycle.")] = "500/day",
+    budget: Annotated[
+        str, typer.Option(help="500/day, 20/h; or 200 or 2% in each cycle.")
+    ] = "500/day",
     every: Annotated[str, typer.Option(help="Length of a cycle.")] = "1h",
-    until: Annotated[str | None, typer.Option(help="A time, or how long: 30d.")] = None,
-    cycles: Annotated[int | None, typer.Option(min=1, help="End after so many.")] = None,
+    until: Annotated[str | None, typer.Option(help="A time, or a duration: 30d.")] = None,
+    cycles: Annotated[int | None, typer.Option(min=1, help="End after this many cycles.")] = None,
     policy: PolicyName = None,
     objective: Objective = None,
     queries: Queries = None,
     discover: Annotated[str, typer.Option(help="Share for pages never visited.")] = "20%",
     reach: Annotated[str, typer.Option(help="How far from the seeds: host, site or any.")] = "host",
-    only: Annotated[list[str], typer.Option(help="Pages like https://a.org/docs/*.")] = [],  # noqa: B006
-    skip: Annotated[list[str], typer.Option(help="Not those like */calendar/*.")] = [],  # noqa: B006
-    depth: Annotated[int | None, typer.Option(min=0, help="Most links from a seed.")] = None,
-    pages_per_host: Annotated[int, typer.Option(min=1, help="Most to enter.")] = 100_000,
+    only: Annotated[list[str], typer.Option(help="Only URLs like https://a.org/docs/*.")] = [],  # noqa: B006
+    skip: Annotated[list[str], typer.Option(help="No URLs like */calendar/*.")] = [],  # noqa: B006
+    depth: Annotated[int | None, typer.Option(min=0, help="Maximum of links from a seed.")] = None,
+    pages_per_host: Annotated[
+        int, typer.Option(min=1, help="Maximum of pages to know of one host.")
+    ] = 100_000,
     contact: Annotated[
-        str | None, typer.Option(help="URL or e-mail where hosts reach you; must be given.")
+        str | None, typer.Option(help="URL or e-mail at which hosts can reach you; required.")
     ] = None,
-    delay: Annotated[str, typer.Option(help="Least time between fetches of a host.")] = "1s",
+    delay: Annotated[str, typer.Option(help="Minimum time between fetches from one host.")] = "1s",
     proxy: Annotated[str | None, typer.Option(help="http://host:port")] = None,
     simulated: Annotated[  # noqa: FBT002
-        bool, typer.Option("--simulated", help="Keep the time of the living web at --proxy.")
+        bool, typer.Option("--simulated", help="Use the time of the living web at --proxy.")
     ] = False,
     allow_private: Annotated[  # noqa: FBT002
-        bool, typer.Option("--allow-private", help="Fetch private addresses too: an intranet.")
+        bool,
+        typer.Option(
+            "--allow-private", help="Fetch from private addresses too, as in an intranet."
+        ),
     ] = False,
-    warc: Annotated[Path | None, typer.Option(help="Keep an archive in this folder.")] = None,
+    warc: Annotated[Path | None, typer.Option(help="Keep a WARC archive in this folder.")] = None,
     sitemaps: Annotated[  # noqa: FBT002
-        bool, typer.Option(help="Read what sites say of new and changed pages.")
+        bool, typer.Option(help="Read sitemaps and feeds for new and changed pages.")
     ] = True,
     rules: Rules = None,
     seed: Seed = 0,
 ) -> None:
     """Crawl: visit new pages and revisit known ones, within a budget, for as long as you let it."""
-    from recrawl.crawl import start_crawl
+    with ExitStack() as stack:
 
-    with (
-        start_crawl(
+        def started(made: LiveCrawl) -> None:
+            stack.enter_context(_ends_clean(made))
+            stack.enter_context(_live(made.engine))
+
+        running = recrawl.crawl(
             store,
             _lines(seeds) if seeds else (),
+            contact=contact,
             budget=budget,
             every=every,
             until=until,
+            cycles=cycles,
             policy=policy,
             objective=objective,
             queries=queries,
@@ -91,7 +103,6 @@ def crawl(
             skip=skip,
             depth=depth,
             pages_per_host=pages_per_host,
-            contact=contact,
             delay=delay,
             proxy=proxy,
             simulated=simulated,
@@ -100,14 +111,13 @@ def crawl(
             sitemaps=sitemaps,
             rules=rules or (),
             seed=seed,
-        ) as made,
-        _ends_clean(made),
-        _live(made.engine),
-    ):
-        if made.end <= made.clock.now():
-            say(f"It is past {units.show_time(made.end)} already: there is nothing to do.", err)
-        for cycle in made.run(cycles):
-            _tell(cycle)
+            started=started,
+        )
+        done = 0
+        for done, cycle in enumerate(stack.enter_context(closing(running)), 1):  # noqa: B007
+            _print_cycle(cycle)
+        if not done:
+            say("The end is past already: there is nothing to do.", err)
 
 
 def _lines(file: Path) -> list[str]:
@@ -140,9 +150,11 @@ def _ends_clean(made: LiveCrawl) -> Iterator[None]:
 
 
 def _live(engine: LiveEngine) -> AbstractContextManager[object]:
-    """A line that says what goes on, below the others; none in a pipe."""
+    """A line of progress below the others; nothing in a pipe."""
     if not (out.is_terminal or err.is_terminal):
         return nullcontext()
+    from rich.live import Live
+    from rich.text import Text
 
     def line() -> Text:
         at = engine.progress
@@ -151,15 +163,15 @@ def _live(engine: LiveEngine) -> AbstractContextManager[object]:
             f"{at.waiting:,} waiting, {units.count(at.hosts, 'host')} due"
         )
 
-    # On the console of the cycles' lines, if they have one, lest both write over each other.
+    # On the console of the cycles' lines if that is a terminal, so that they do not overlap.
     return Live(get_renderable=line, console=out if out.is_terminal else err, transient=True)
 
 
-def _tell(cycle: CycleResult) -> None:
+def _print_cycle(cycle: CycleResult) -> None:
     """One line a cycle: for people on a terminal, JSON in a pipe."""
     if not out.is_terminal:
-        told = asdict(cycle) | {"at": units.show_time(cycle.at)}
-        sys.stdout.write(json.dumps(told) + "\n")
+        record = asdict(cycle) | {"at": units.show_time(cycle.at)}
+        sys.stdout.write(json.dumps(record) + "\n")
         sys.stdout.flush()
         return
     say(

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 import recrawl
 from recrawl import units
 from recrawl.cli.common import StorePath, clock, err, say
 from recrawl.errors import BadInput
-from recrawl.ingest.crawl_files import CrawlFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,19 +38,16 @@ def ingest(
         Path(name).exists() and rejects.samefile(name) for name in files if rejects.exists()
     ):
         raise BadInput(f"--rejects must not be one of the files to read. Got {str(rejects)!r}.")
+    from recrawl.ingest.crawl_files import CrawlFiles
+
     with (
         CrawlFiles(files, format) as recognised,  # before a store is made
         recrawl.open(store, create=True, detector=detector) as opened,
         rejects.open("w", encoding="utf-8") if rejects else nullcontext() as sink,
         _bar() as bar,
     ):
-        report = recrawl.ingest(opened, recognised, now=clock(None), rejects=sink, progress=bar)
-    say(
-        f"{units.count(report.added, 'visit')} added, {report.known:,} already known, "
-        f"{units.count(report.pages, 'new page')}, {report.flips:,} gone or back, "
-        f"{report.rejected:,} rejected.",
-        err,
-    )
+        report = recrawl.ingest(opened, recognised, now=clock(), rejects=sink, progress=bar)
+    say(str(report), err)
     if report.rejected:
         examples = [line for file in report.files for line in file.examples]
         for line in examples[:3] if rejects is None else ():
@@ -64,7 +59,7 @@ def ingest(
 
 def info(store: StorePath) -> None:
     """Say what a store holds."""
-    held = recrawl.open(store).summary()
+    held = recrawl.info(recrawl.open(store))
     span = "none"
     if held.first_visit is not None and held.last_visit is not None:
         span = f"{units.show_time(held.first_visit)} to {units.show_time(held.last_visit)}"
@@ -80,6 +75,8 @@ def _bar() -> Iterator[Callable[[int, int | None], None] | None]:
     if not err.is_terminal:
         yield None
         return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("reading", total=None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recrawl import units
-from recrawl.cli.common import err, say, span
+from recrawl.cli.common import Window, err, say
 from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def web(
     pages: Annotated[int | None, typer.Option(min=1, help="Of a world.")] = None,
     days: Annotated[int | None, typer.Option(min=1, help="Of a world.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws a world, and which hosts do what.")] = 0,
-    window: Annotated[str | None, typer.Option(help="A..B, where the trace does not say.")] = None,
+    window: Window = None,
     seeds: Annotated[
         Path | None, typer.Option(help="Write here the URLs that are there at the beginning.")
     ] = None,
@@ -63,7 +63,7 @@ def web(
         seed=seed,
     )
     pace = None if manual else units.speed(speed)
-    served = trace_of(trace, pages=pages, days=days, seed=seed, window=span(window))
+    served = trace_of(trace, pages=pages, days=days, seed=seed, window=units.window(window))
     with (
         log.open("w", encoding="utf-8", buffering=1) if log else nullcontext() as file,
         err.status("") if err.is_terminal else nullcontext() as status,

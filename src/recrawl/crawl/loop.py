@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from recrawl.cycle import turn
 from recrawl.model import Budget
+from recrawl.public import public
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from recrawl.protocols import Planned, Policy
 
 
+@public
 @dataclass(frozen=True)
 class CycleResult:
     """What one cycle did."""
@@ -43,6 +45,7 @@ class CycleResult:
     pages: int  #: known after the cycle
 
 
+@public
 @dataclass
 class LiveCrawl:
     """A running crawl. `start_crawl` makes one; `run` carries out its cycles."""

@@ -16,6 +16,7 @@ from recrawl.errors import BadInput, StoreNotFound
 from recrawl.history import append, schema, signals
 from recrawl.history.files import DATABASE, WriterLock, connect
 from recrawl.model import Intervals, Outlinks, Pages
+from recrawl.public import public
 from recrawl.urls import keys
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MOST_CHARACTERS = 2**31 - 1  #: all of a text
 
 
+@public
 @dataclass(frozen=True)
 class Summary:
     """What a store holds."""
@@ -41,6 +43,7 @@ class Summary:
     last_visit: float | None
 
 
+@public
 class Store:
     """The history of one crawl. Use `recrawl.open`."""
 

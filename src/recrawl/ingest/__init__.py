@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Protocol
+from dataclasses import asdict, dataclass
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
+from recrawl import units
 from recrawl.ingest.crawl_files import CrawlFiles
 from recrawl.ingest.source import FileSource
+from recrawl.public import public
+from recrawl.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,6 +40,7 @@ class Store(Protocol):
     def append(self, visits: pa.Table, *, now: Time | None = None) -> Appended: ...
 
 
+@public
 @dataclass(frozen=True)
 class FileReport:
     """What became of one file."""
@@ -53,9 +57,10 @@ class FileReport:
     examples: tuple[str, ...] = ()  #: the first few rejects, with their reasons
 
 
-@dataclass(frozen=True)
-class Report:
-    """What became of all files together."""
+@public
+@dataclass(frozen=True, repr=False)
+class Report(Results):
+    """What became of all files together. Iterating gives a row for each file."""
 
     records: int  #: seen, the rejected included
     added: int  #: visits that are new to the store
@@ -64,6 +69,19 @@ class Report:
     rejected: int
     flips: int
     files: tuple[FileReport, ...]
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [asdict(file) for file in self.files]
+
+    def __str__(self) -> str:
+        return (
+            f"{units.count(self.added, 'visit')} added, {self.known:,} already known, "
+            f"{units.count(self.pages, 'new page')}, {self.flips:,} gone or back, "
+            f"{self.rejected:,} rejected."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Report: {self}>"
 
 
 def ingest(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
 from multiprocessing import active_children, get_context
+from pathlib import Path
 from signal import SIG_BLOCK, SIG_SETMASK, SIGINT, pthread_sigmask
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,12 @@ from recrawl.lab.rankings import calibration
 from recrawl.lab.replay import keep, replay
 from recrawl.lab.trace import trace_name
 from recrawl.lab.traces import open_trace
+from recrawl.public import public
+from recrawl.registry import import_parts, outside_parts, part_label
+from recrawl.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
     from queue import Queue
 
     from recrawl.lab.metrics import Daily
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from recrawl.lab.replay import Cycles
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
+    from recrawl.protocols import Policy
 
     Progress = Callable[[str], None]  #: called with what was just done
 
@@ -51,9 +55,10 @@ class Detail:
     starved: list[str]  #: some of the pages, those that changed most
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Every run, and the limits beside them."""
+@public
+@dataclass(frozen=True, repr=False)
+class Comparison(Results):
+    """Every run, and the limits beside them. Iterating gives the runs."""
 
     #: trace, policy, budget, pages, cycles, then the metrics
     runs: list[dict[str, Any]] = field(default_factory=list)
@@ -73,6 +78,22 @@ class Comparison:
         room = self.bounds[run["trace"]][run["budget"]]["change_ratio"] - base
         return (run["change_ratio"] - base) / room if room > 0 else None
 
+    def _rows(self) -> list[dict[str, Any]]:
+        return self.runs
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        traces = units.count(len(self.bounds), "trace")
+        return f"<Comparison: {units.count(len(self), 'run')} on {traces}>"
+
+    def write_report(self, path: str | Path) -> None:
+        """Write a page of HTML with charts."""
+        from recrawl.lab.report import write_report
+
+        write_report(self, Path(path))
+
     def add(self, other: Comparison) -> None:
         """Take up what was found elsewhere."""
         self.runs.extend(other.runs)
@@ -83,7 +104,7 @@ class Comparison:
 
 def compare(
     traces: Iterable[Trace],
-    policies: Sequence[str],
+    policies: Sequence[str | Policy],
     budgets: Sequence[str],
     *,
     seeds: int = 1,
@@ -107,36 +128,46 @@ def compare(
         for budget in dict.fromkeys(budgets):
             spend = replace(units.budget(budget), host_cap=host_cap)
             spent: list[int] = []
-            for policy in with_baseline(policies):
+            for name, policy in with_baseline(policies).items():
                 done = [replay(trace, policy, spend, seed=s, **options) for s in range(seeds)]
                 if keep_in is not None:
-                    _keep(done, trace, keep_in / trace.name, f"{policy}-{budget}")
-                measure(found, trace, done, policy=policy, budget=budget, weight=worth)
+                    _keep(done, trace, keep_in / trace.name, f"{name}-{budget}")
+                measure(found, trace, done, policy=name, budget=budget, weight=worth)
                 spent += [cycles.spent() for cycles in done]
                 if progress is not None:
-                    progress(f"{trace.name} {budget} {policy}")
+                    progress(f"{trace.name} {budget} {name}")
             limit(found, trace, done[0], budget=budget, spent=spent)
     return found
 
 
 def compare_files(
     paths: Sequence[Path],
-    policies: Sequence[str],
+    policies: Sequence[str | Policy],
     budgets: Sequence[str],
     *,
     opening: dict[str, Any],
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
-    """Compare on traces yet to be read, `opening` as for `open_trace`; several in parallel."""
+    """Compare on traces yet to be read, `opening` as for `open_trace`; several in parallel.
+
+    Parts that another process could not import keep all traces in this one.
+    """
     work = partial(_file, policies=policies, budgets=budgets, opening=opening, options=options)
     if len(paths) == 1:
         return work(paths[0], named(paths)[0], progress)
-    context = get_context("spawn")  # a fork would take locks of other threads along
+    outside = outside_parts(policies)
     found, others = Comparison(), active_children()
+    if outside is None:
+        for path, name in zip(paths, named(paths), strict=True):
+            found.add(work(path, name, progress))
+        return found
+    context = get_context("spawn")  # a fork would take locks of other threads along
     with _no_interrupt():  # ours alone: workers print where they were
         manager = context.Manager()
-        pool = ProcessPoolExecutor(mp_context=context)
+        pool = ProcessPoolExecutor(
+            mp_context=context, initializer=import_parts, initargs=(outside,)
+        )
         said = manager.Queue()
         Thread(target=_relay, args=(said, progress), daemon=True).start()
         done = pool.map(work, paths, named(paths), repeat(said.put))
@@ -180,9 +211,9 @@ def named(paths: Sequence[Path]) -> list[str]:
     return names
 
 
-def with_baseline(policies: Sequence[str]) -> list[str]:
-    """The policies, each once, oldest-first before them."""
-    return list(dict.fromkeys([BASELINE, *policies]))
+def with_baseline(policies: Sequence[str | Policy]) -> dict[str, str | Policy]:
+    """The policies by the name that reports give them, each once, oldest-first before them."""
+    return {BASELINE: BASELINE} | {part_label(policy): policy for policy in policies}
 
 
 def _file(
@@ -190,7 +221,7 @@ def _file(
     name: str,
     progress: Progress | None,
     *,
-    policies: Sequence[str],
+    policies: Sequence[str | Policy],
     budgets: Sequence[str],
     opening: dict[str, Any],
     options: dict[str, Any],

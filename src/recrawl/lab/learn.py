@@ -11,7 +11,7 @@ import numpy as np
 from recrawl import units
 from recrawl.errors import BadInput
 from recrawl.evolve.evolution import evolve
-from recrawl.evolve.file import Formula
+from recrawl.evolve.file import Formula, save
 from recrawl.evolve.fitness import Fitness, fitness
 from recrawl.evolve.presets import preset
 from recrawl.evolve.selection import SELECTIONS, selected, validated
@@ -22,9 +22,12 @@ from recrawl.evolve.text import parse, write
 from recrawl.lab.changes import changes_of, column_of, link_counter
 from recrawl.model import DAY
 from recrawl.planner.plan import fetches
+from recrawl.public import public
+from recrawl.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from recrawl.evolve.changes import Changes
     from recrawl.evolve.evolution import Outcome, Progress
@@ -36,14 +39,31 @@ PARETO = (Fitness((("change-ratio", 1.0),)), Fitness((("freshness", 1.0),)))
 PARTS = ("train", "validation", "test")
 
 
-@dataclass(frozen=True)
-class Learned:
-    """A score function, and how it does on pages that made it, chose it, and neither."""
+@public
+@dataclass(frozen=True, repr=False)
+class Learned(Results):
+    """A score function, and how it does on pages that made it, chose it, and neither.
+
+    Iterating gives one row for the formula and one for t·X, with a column for each part.
+    """
 
     formula: Formula
     scores: dict[str, float]  #: by part of the pages
     known: dict[str, float]  #: of t·X, to compare with
     front: list[tuple[str, float, float]] = field(default_factory=list)  #: formulas, on test pages
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {"formula": write(self.formula.expression), **self.scores},
+            {"formula": "t * X", **self.known},
+        ]
+
+    def __repr__(self) -> str:
+        return f"<Learned: {write(self.formula.expression)}, {self.scores['test']:.4f} on test>"
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy file, which `make` and every command take as a policy."""
+        save(self.formula, path)
 
 
 def learn(

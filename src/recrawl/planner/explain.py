@@ -53,7 +53,7 @@ class Explanation(Results):
     picked: bool
     verdict: str  #: what would have to happen for it to be picked
 
-    def records(self) -> Iterator[dict[str, str]]:
+    def _rows(self) -> Iterator[dict[str, str]]:
         """The explanation line by line, as the command prints it."""
         likely = f"90 % between {self.rate_low:.2g} and {self.rate_high:.2g}"
         lines = [
@@ -69,7 +69,7 @@ class Explanation(Results):
         return ({"about": about, "text": text} for about, text in lines)
 
     def __str__(self) -> str:
-        return "\n".join(f"{line['about']:<11}  {line['text']}" for line in self.records())
+        return "\n".join(f"{line['about']:<11}  {line['text']}" for line in self)
 
     def __repr__(self) -> str:
         return f"<Explanation: {self.url}, rank {self.rank:,} of {self.of:,}>"

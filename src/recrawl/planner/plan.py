@@ -92,6 +92,9 @@ class Plan(Results):
                 "reason": WHY[self.why[i]] + describe(self.pages, i, self.now),
             }
 
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        return self.records()
+
     def to_arrow(self) -> pa.Table:
         """The plan as an Arrow table, with the columns of `records` even where it is empty."""
         import pyarrow as pa

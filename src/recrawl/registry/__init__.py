@@ -18,13 +18,15 @@ from recrawl.registry.discovery import (
     Part,
     announced,
     classes,
+    is_importable,
     load_file,
     load_module,
+    loaded_files,
     module_of_that_name,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from types import ModuleType
 
 PartClass = TypeVar("PartClass", bound=type[Any])
@@ -69,7 +71,7 @@ def register(part: PartClass, *, kind: str | None = None) -> PartClass:
     >>> make("rate", "constant").name
     'constant'
     """
-    kind = _check_kind(kind) if kind else _kind_of(part)
+    kind = _check_kind(kind) if kind else kind_of(part)
     name = vars(part).get("name")
     if not isinstance(name, str) or not name:
         raise BadInput(
@@ -122,6 +124,51 @@ def part_class(kind: str, written: str) -> type[Any]:
     return _find(_check_kind(kind), written)[0]
 
 
+def part_label(part: Any) -> str:
+    """A part as people write it: its name, and the arguments that are not the defaults.
+
+    >>> part_label(make("detector", "shingles:tau=0.3"))
+    'shingles:tau=0.3'
+    """
+    if isinstance(part, str):
+        return part
+    arguments = ",".join(
+        f"{name}={getattr(part, name)}"
+        for name, parameter in inspect.signature(type(part)).parameters.items()
+        if getattr(part, name, parameter.default) != parameter.default
+    )
+    return f"{part.name}:{arguments}" if arguments else str(part.name)
+
+
+#: Files and classes (kind, module, name) that another process must import to know the same parts.
+OutsideParts = tuple[list[str], list[tuple[str, str, str]]]
+
+
+def outside_parts(used: Sequence[Any] = ()) -> OutsideParts | None:
+    """What `import_parts` needs in another process; None if that could not import it all.
+
+    Those are the parts registered here, the files loaded here, and the classes of the objects
+    `used`.
+    """
+    registered = [
+        (kind, each.part) for kind, found in _registered.items() for each in found.values()
+    ]
+    objects = [type(part) for part in used if not isinstance(part, str)]
+    if not all(is_importable(part) for part in (*objects, *(part for _, part in registered))):
+        return None
+    names = [(kind, part.__module__, part.__qualname__) for kind, part in registered]
+    return loaded_files(), names
+
+
+def import_parts(outside: OutsideParts) -> None:
+    """Load files and register classes that `outside_parts` found in another process."""
+    files, registered = outside
+    for file in files:
+        load_file(file)
+    for kind, module, name in registered:
+        register(getattr(load_module(module), name), kind=kind)
+
+
 def unknown(kind: str, name: str, known: Collection[str]) -> UnknownPart:
     """Error for an unknown name, suggesting the closest one."""
     near = get_close_matches(name, known, n=1)
@@ -168,7 +215,7 @@ def _only_part(module: ModuleType, called: str, kind: str) -> type[Any]:
         if not inspect.isclass(part):
             raise BadInput(f"{module.__name__} has no class {called!r}.")
         return part
-    found = [part for part in classes(module) if _kind_of(part) == kind]
+    found = [part for part in classes(module) if kind_of(part) == kind]
     if len(found) != 1:
         names = ", ".join(part.__name__ for part in found) or "none"
         raise BadInput(
@@ -178,7 +225,8 @@ def _only_part(module: ModuleType, called: str, kind: str) -> type[Any]:
     return found[0]
 
 
-def _kind_of(part: type[Any]) -> str:
+def kind_of(part: type[Any]) -> str:
+    """The kind of part whose methods a class has."""
     for kind, methods in _METHODS.items():
         if all(callable(getattr(part, method, None)) for method in methods):
             return kind

@@ -17,20 +17,28 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from recrawl.errors import BadInput
+from recrawl.public import public
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.metadata import EntryPoint
 
 _log = logging.getLogger(__name__)
+_FILE_PREFIX = "recrawl_part_"  #: of the names of modules loaded from files
 
 
+@public
 @dataclass(frozen=True)
 class Part:
     """A class found in the registry, and where it comes from."""
 
     part: type[Any]
-    origin: str  #: "recrawl 0.1.0", "my-package 1.2", "registered", or the path of a file
+    origin: str  #: "recrawl 0.1.0", "my-package 1.2" or "registered"
+
+    def summary(self) -> str:
+        """The first line of its docstring, or else of its module's."""
+        doc = self.part.__doc__ or sys.modules[self.part.__module__].__doc__ or ""
+        return doc.strip().partition("\n")[0]
 
 
 @cache
@@ -104,7 +112,7 @@ def load_file(path: str) -> ModuleType:
     file = Path(path).resolve()
     if not file.is_file():
         raise BadInput(f"No such file: {path}. A part from outside is a file or module:Class.")
-    name = f"recrawl_part_{file.stem}_{blake2b(str(file).encode(), digest_size=4).hexdigest()}"
+    name = f"{_FILE_PREFIX}{file.stem}_{blake2b(str(file).encode(), digest_size=4).hexdigest()}"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
@@ -118,6 +126,25 @@ def load_file(path: str) -> ModuleType:
                 f"{path} could not be imported: {type(error).__name__}: {error}"
             ) from error
     return sys.modules[name]
+
+
+def loaded_files() -> list[str]:
+    """The files that `load_file` has loaded."""
+    loaded = [module for name, module in sys.modules.items() if name.startswith(_FILE_PREFIX)]
+    return [str(module.__file__) for module in loaded]
+
+
+def is_importable(part: type[Any]) -> bool:
+    """Whether another process can import the class: not one of a notebook, or in a function."""
+    module = part.__module__
+    if module == "__main__" or "." in part.__qualname__:
+        return False
+    if module.startswith(_FILE_PREFIX):
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def load_module(name: str) -> ModuleType:

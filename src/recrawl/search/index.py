@@ -18,6 +18,7 @@ import pyarrow as pa
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid, extra
 from recrawl.page.fingerprints import words
 from recrawl.page.word_hashes import space_ideographs
+from recrawl.public import public
 from recrawl.search.impact import FILE, TEXTS_READ, SearchImpact
 from recrawl.search.workload import STOP_WORDS
 
@@ -43,6 +44,7 @@ class IndexUpdate:
     removed: list[int]  #: pages whose copy is gone
 
 
+@public
 @dataclass(frozen=True)
 class SearchResult:
     """One page of an answer."""
@@ -52,6 +54,24 @@ class SearchResult:
     title: str
     score: float
     at: float  #: when our copy was fetched
+
+
+def search(
+    store: Database,
+    query: str,
+    limit: int = 10,
+    *,
+    updated: Callable[[IndexUpdate], None] | None = None,
+) -> list[SearchResult]:
+    """Search the copies of a store for pages with all of these words, best first.
+
+    The index is brought up to date first; `updated` is called with what that took.
+    """
+    index = SearchIndex(store)
+    done = index.update()
+    if updated is not None:
+        updated(done)
+    return index.search(query, limit)
 
 
 def tantivy() -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from recrawl import units
-from recrawl.cli.common import bar, say, span
+from recrawl.cli.common import progress_bar, say
 
 Mode = StrEnum("Mode", ["strict", "paper"])
 
@@ -36,9 +36,9 @@ def dang(
     from recrawl.papers.dang.experiment import dang as run
     from recrawl.papers.dang.tables import curves, tables
 
-    with bar("learning") as told:
+    with progress_bar("learning") as told:
         data = study(
-            open_trace(trace, window=span(window)),
+            open_trace(trace, window=units.window(window)),
             every=units.duration(every),
             history=history,
             strict=mode is Mode.strict,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from recrawl import units
-from recrawl.cli.common import Every, bar, say
+from recrawl.cli.common import Every, progress_bar, say
 
 
 def pandey(
@@ -47,7 +47,7 @@ def pandey(
     study = prepare_study(
         opened, workload, every=units.duration(every), by=scoring, most=most, knee=knee
     )
-    with bar("refreshing") as progress:
+    with progress_bar("refreshing") as progress:
         runs = experiment.pandey(
             study,
             opened.urls,

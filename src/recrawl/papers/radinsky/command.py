@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from recrawl.cli.common import bar, say
+from recrawl.cli.common import progress_bar, say
 
 
 def radinsky(
@@ -54,12 +54,12 @@ def radinsky(
         seed=seed,
     )
     begin, opened = time.perf_counter(), open_trace(trace)
-    with bar("foretelling") as told:
+    with progress_bar("foretelling") as told:
         found = run(opened, folder, protocol, progress=told)
     text = tables(found)
     took = f"Tables took {time.perf_counter() - begin:.0f} s."
     if figures:
-        with bar("crawling") as told:
+        with progress_bar("crawling") as told:
             fresh = crawled(opened, folder, progress=told)
         text += "\n" + fresh.table()
         for name, figure in drawn(found, fresh).items():

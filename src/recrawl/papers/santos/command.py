@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from recrawl.cli.common import bar, say
+from recrawl.cli.common import progress_bar, say
 from recrawl.cli.evolve import Preset
 
 
@@ -33,7 +33,7 @@ def santos(
 
     numbers = tuple(111 * (i + 1) for i in range(seeds))
     protocol = Protocol.quick() if quick else Protocol(folds, numbers, presets.preset(preset.value))
-    with bar("evolving") as told:
+    with progress_bar("evolving") as told:
         found = run(
             changes_from(source, quick=quick),
             folder,
