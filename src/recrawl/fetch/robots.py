@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from protego import Protego
-
+from recrawl.errors import extra
 from recrawl.fetch.result import TOO_MANY_REQUESTS
 from recrawl.page.decode import unpack
 from recrawl.urls import resolved
+
+with extra("crawl", "Fetching"):
+    from protego import Protego
 
 if TYPE_CHECKING:
     from recrawl.fetch.result import FetchResult
