@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.harness import Figure, apart, seconds
-from recrawl.papers.dang.learners import bounded, learner
+from recrawl.lab.learners import learner
+from recrawl.papers.dang.tuning import bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,18 +13,19 @@ from typer.testing import CliRunner
 from recrawl.cli import app
 from recrawl.errors import BadInput
 from recrawl.lab import experiment as runner
+from recrawl.lab import learners
+from recrawl.lab.learners import learner
 from recrawl.lab.rankings import spearman
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds.files import write
 from recrawl.lab.worlds.hubs import Hubs
 from recrawl.lab.worlds.world import START
 from recrawl.model import DAY
-from recrawl.papers.dang import families, learners
+from recrawl.papers.dang import families
 from recrawl.papers.dang import models as dang_models
 from recrawl.papers.dang.data import study
 from recrawl.papers.dang.experiment import dang
 from recrawl.papers.dang.feature import lag, table
-from recrawl.papers.dang.learners import learner
 from recrawl.papers.dang.tables import curves, tables
 
 

@@ -136,7 +136,7 @@ def test_what_teaches_was_known_before_the_visit():
 
 
 def test_without_lightgbm_scikit_learn_serves(monkeypatch):
-    monkeypatch.setattr(outlinks, "has", lambda _: False)
+    monkeypatch.setattr(outlinks, "is_installed", lambda _: False)
     visits = link_visits(grown())
     nobody = Neighbours(np.full((60, 1), -1), np.zeros((60, 1)))
     rates = LinkRates().fit(visits, nobody)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from recrawl.lab.learners import learner
 from recrawl.lab.rankings import area, ceiling, precision_at, spearman
 from recrawl.papers.dang import families
 from recrawl.papers.dang.feature import average, lag, table
-from recrawl.papers.dang.learners import bounded, importance, learner, tuned
 from recrawl.papers.dang.meaning import meaning
 from recrawl.papers.dang.scores import of_classes, of_numbers
+from recrawl.papers.dang.tuning import bounded, importance, tuned
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray

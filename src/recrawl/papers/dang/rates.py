@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.history.intervals import past
+from recrawl.lab.learners import is_installed, learner
 from recrawl.model import Neighbours
 from recrawl.papers.dang.crawls import Interval, Snapshot
 from recrawl.papers.dang.families import HISTORY, lbla
 from recrawl.papers.dang.feature import table
-from recrawl.papers.dang.learners import has, learner
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, Pages, Time
@@ -77,7 +77,7 @@ class LinkRates:
         """Learn from visits, each with what was known before it."""
         self.model_ = None
         if (visits.new_links > 0).sum() >= EVENTS:
-            name = "lightgbm" if has("lightgbm") else "hist-boost"
+            name = "lightgbm" if is_installed("lightgbm") else "hist-boost"
             model = learner(name, "count", seed=self.seed, **_FAST[name])
             x = examples(visits, near)
             self.used_ = np.isfinite(x).sum(axis=0) > 0

@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.errors import extra
+from recrawl.lab.learners import learner
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray
 
-TREES = 80
-LEAVES = 15
-LEAST = 20  #: examples of a leaf
+SETTINGS: dict[str, Any] = {
+    "learning_rate": 0.1,
+    "max_iter": 80,
+    "max_leaf_nodes": 15,
+    "min_samples_leaf": 20,
+    "l2_regularization": 1.0,
+    "class_weight": None,
+}
 
 
 @dataclass(frozen=True)
@@ -36,16 +41,6 @@ def boosting(rows: FloatArray, yes: BoolArray) -> Chance:
     share = (float(yes.sum()) + 0.5) / (len(yes) + 1.0)
     if yes.all() or not yes.any():
         return Chance(None, share)
-    with extra("papers", "Gradient boosting"):
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-    rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # else it cannot be binned
-    model = HistGradientBoostingClassifier(
-        max_iter=TREES,
-        max_leaf_nodes=LEAVES,
-        min_samples_leaf=LEAST,
-        l2_regularization=1.0,
-        early_stopping=False,
-        random_state=0,
-    )
+    rows = np.where(np.isnan(rows).all(axis=0), 0.0, rows)  # an empty column cannot be binned
+    model = learner("hist-boost", "class", **SETTINGS)
     return Chance(model.fit(rows, yes), share)
