@@ -18,5 +18,5 @@
 | §8.3 calibration (Platt) | `learners/platt.py`, `learners/page_svms.py` |
 
 Additions: `pooled.py`, one model for all pages; the policies `content` and `experts`, which visit
-the highest probabilities first; `command.py` is `recrawl paper radinsky`, `page.py` writes its page.
+the highest probabilities first; `command.py`, the command; `page.py`, the page of results.
 """
