@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -85,3 +90,22 @@ def index_pages(path: str, pipe) -> None:
             store.append(batch(number))
             pipe.send_bytes(b"begun")
             index.update(impact)
+
+
+def command(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run `recrawl` as in a process of its own, without the second it takes to start one."""
+    from recrawl.cli import main
+
+    out, err, code = StringIO(), StringIO(), 0
+    words = ["recrawl", *map(str, arguments)]
+    with (
+        mock.patch.object(sys, "argv", words),
+        mock.patch.object(sys, "stdin", TextIOWrapper(BytesIO(stdin.encode()))),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        try:
+            main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())

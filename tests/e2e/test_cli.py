@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout
-from io import BytesIO, StringIO, TextIOWrapper
+from io import StringIO
 from pathlib import Path
 from unittest import mock
 
@@ -18,27 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
+from support import command as recrawl
 
-from recrawl.cli import common, main
+from recrawl.cli import common
 
 NOW = "2026-03-03"
-
-
-def recrawl(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Like a process of its own, without the second it takes to start one."""
-    out, err, code = StringIO(), StringIO(), 0
-    words = ["recrawl", *map(str, arguments)]
-    with (
-        mock.patch.object(sys, "argv", words),
-        mock.patch.object(sys, "stdin", TextIOWrapper(BytesIO(stdin.encode()))),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-    return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
