@@ -30,7 +30,7 @@ if _TYPE_CHECKING:
     from recrawl.ingest import FileReport, Report, ingest
     from recrawl.lab.commands import evolve, judge, replay, world
     from recrawl.lab.compare import Comparison
-    from recrawl.lab.learn import Learned
+    from recrawl.lab.learn import EvolutionResult
     from recrawl.model import VISITS, Budget, Pages
     from recrawl.planner import DEFAULT_POLICY, Explanation, Plan, Rule, explain, load_rules, plan
     from recrawl.registry import make, parts, register
@@ -50,7 +50,7 @@ _NAMES = {
     "ingest": "FileReport Report ingest",
     "lab.commands": "evolve judge replay world",
     "lab.compare": "Comparison",
-    "lab.learn": "Learned",
+    "lab.learn": "EvolutionResult",
     "model": "VISITS Budget Pages",
     "planner": "DEFAULT_POLICY Explanation Plan Rule explain load_rules plan",
     "registry": "make parts register",
@@ -68,9 +68,9 @@ __all__ = [
     "Budget",
     "Comparison",
     "CycleResult",
+    "EvolutionResult",
     "Explanation",
     "FileReport",
-    "Learned",
     "LiveCrawl",
     "MissingExtra",
     "Pages",

@@ -197,7 +197,7 @@ def test_host_caps_hold_over_the_parts_of_a_cycle(tmp_path):
     web = [[("a", frozenset())] * (DAYS + 1) for _ in range(PAGES)]
     trace = open_trace(write(tmp_path, web))
     cycles = replay(trace, "oldest", Budget(fetches=4, host_cap=1), parts=3, warm_up=0)
-    for number, rows in enumerate(cycles.each()):
+    for number, rows in enumerate(cycles.by_cycle()):
         page = cycles.page[rows]
         if number:
             assert sorted(trace.urls[p].split("/")[2] for p in page) == ["h0.example", "h1.example"]

@@ -225,7 +225,7 @@ def test_a_page_fetched_twice_in_a_cycle_shows_its_change_once(tmp_path):
     trace = read_trace(write(tmp_path, [[0, 1] * 5, [0] * 10]))
     cycles = replay(trace, "random", Budget(fetches=2), parts=2, warm_up=0)
     past = cycles.cycle > 0
-    both = [cycles.page[rows].tolist() for rows in cycles.each()][1:]
+    both = [cycles.page[rows].tolist() for rows in cycles.by_cycle()][1:]
     assert [0, 0] in both  # so that this is about something
     assert (cycles.at[past] - cycles.times[cycles.cycle[past]]).tolist() == [0.0, 1.0] * DAYS
     run = daily(trace, cycles)

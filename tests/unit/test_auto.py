@@ -67,7 +67,7 @@ def test_what_happens_later_changes_nothing_before(world):
     one, two = (found(t, "auto")[1] for t in (trace, other))
     same = one.at <= until
     assert np.array_equal(one.page[same], two.page[two.at <= until])
-    assert np.array_equal(one.said[same], two.said[two.at <= until], equal_nan=True)
+    assert np.array_equal(one.p_change[same], two.p_change[two.at <= until], equal_nan=True)
     assert not np.array_equal(one.page, two.page)
 
 
@@ -245,8 +245,8 @@ def test_what_cannot_be_kept_leaves_nothing_behind(tmp_path, monkeypatch):
 def test_the_chance_of_a_change_does_not_depend_on_who_else_is_asked_about(tmp_path):
     store, now, policy = filled(tmp_path / "store"), BEGIN + 20.5 * DAY, "auto:objective=new-links"
     many, few = (plan(store, n, now=now, policy=policy) for n in (30, 3))
-    said = dict(zip(many.urls(), many.p_change, strict=True))
-    assert [said[url] for url in few.urls()] == pytest.approx(few.p_change.tolist())
+    p_change = dict(zip(many.urls(), many.p_change, strict=True))
+    assert [p_change[url] for url in few.urls()] == pytest.approx(few.p_change.tolist())
 
 
 def test_what_was_kept_of_a_later_day_is_not_known_before_it(tmp_path):

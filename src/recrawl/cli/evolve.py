@@ -13,7 +13,7 @@ from recrawl.cli.common import BudgetText, Every, Explore, Window, err, out, pro
 
 if TYPE_CHECKING:
     from recrawl.evolve.judge import Tree
-    from recrawl.lab.learn import Learned
+    from recrawl.lab.learn import EvolutionResult
 
 Preset = StrEnum("Preset", ["modern", "thesis"])
 Select = StrEnum("Select", ["simple", "best", "sum", "avg"])
@@ -71,7 +71,7 @@ def evolve(
     say(f"The policy is {output}.", err)
 
 
-def _show(learned: Learned) -> None:
+def _show(learned: EvolutionResult) -> None:
     from rich.table import Table
 
     from recrawl.evolve.text import latex, write

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.lab.links import Links
+from recrawl.lab.links import LinkTable
 from recrawl.lab.trace import Trace, trace_name
 from recrawl.lab.worlds.world import START
 from recrawl.model import DAY
@@ -38,7 +38,7 @@ def read_bits(path: str | Path, *, start: Time = START) -> Trace:
         valid_from=start + day * DAY,
         status=np.full(len(page), 200, np.int16),
         content=np.arange(len(page), dtype=np.uint64),
-        links=Links.none(len(page)),
+        links=LinkTable.none(len(page)),
         window=(start, start + days * DAY),
     )
 

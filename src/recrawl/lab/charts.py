@@ -54,22 +54,22 @@ STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True)
-class Ink:
+class LineStyle:
     """How a policy's line looks, the same in all charts."""
 
     colour: str
     dashes: tuple[float, ...] = ()
 
 
-GREY = Ink("#777777", (4, 2))  #: for oldest-first
-BLACK = Ink("#222222", (1, 2))  #: for the clairvoyant
+GREY = LineStyle("#777777", (4, 2))  #: for oldest-first
+BLACK = LineStyle("#222222", (1, 2))  #: for the clairvoyant
 
 
-def inks(policies: Sequence[str], baseline: str) -> dict[str, Ink]:
+def line_styles(policies: Sequence[str], baseline: str) -> dict[str, LineStyle]:
     """One for each policy, in their order."""
     others = [policy for policy in policies if policy != baseline]
     drawn = {
-        policy: Ink(COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
+        policy: LineStyle(COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
         for i, policy in enumerate(others)
     }
     return drawn | {baseline: GREY}
@@ -89,13 +89,15 @@ def smoothed(values: FloatArray, over: int) -> FloatArray:
     return mean
 
 
-def over_time(lines: Mapping[str, FloatArray], ink: Mapping[str, Ink], *, name: str) -> str:
+def over_time(
+    lines: Mapping[str, FloatArray], styles: Mapping[str, LineStyle], *, name: str
+) -> str:
     """One line a policy, over the cycles past warm-up."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for policy, values in lines.items():
             step = max(1, -(-len(values) // MOST_POINTS))
-            _line(axes, range(1, len(values) + 1, step), values[::step], ink[policy])
+            _line(axes, range(1, len(values) + 1, step), values[::step], styles[policy])
         axes.set_xlabel("cycle after warm-up")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         return _svg(figure, name)
@@ -105,7 +107,7 @@ def frontier(
     budgets: Sequence[str],
     shares: Sequence[float],
     lines: Mapping[str, Sequence[float]],
-    ink: Mapping[str, Ink],
+    styles: Mapping[str, LineStyle],
     *,
     name: str,
 ) -> str:
@@ -113,7 +115,7 @@ def frontier(
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for policy, values in lines.items():
-            _line(axes, shares, values, ink[policy], marker="o", markersize=3.5)
+            _line(axes, shares, values, styles[policy], marker="o", markersize=3.5)
         if min(shares) > 0:
             axes.set_xscale("log")
         axes.xaxis.set_major_locator(FixedLocator(list(shares)))
@@ -123,12 +125,14 @@ def frontier(
         return _svg(figure, name)
 
 
-def by_share(lines: Mapping[str, Sequence[float]], ink: Mapping[str, Ink], *, name: str) -> str:
+def by_share(
+    lines: Mapping[str, Sequence[float]], styles: Mapping[str, LineStyle], *, name: str
+) -> str:
     """One line a ranking, over the share of the pages that it is asked for, from none to all."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for ranking, values in lines.items():
-            _line(axes, np.linspace(0, 1, len(values)), values, ink[ranking], label=ranking)
+            _line(axes, np.linspace(0, 1, len(values)), values, styles[ranking], label=ranking)
         axes.set_xlabel("share of the pages")
         axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol="\N{NO-BREAK SPACE}%"))
         figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)
@@ -144,14 +148,16 @@ def curves(
         for number, (line, values) in enumerate(lines.items()):
             again = 2 * (number // len(COLOURS) % 2)  # for the second time a colour comes up
             dashes = DASHES[1] if line.endswith("paper") else DASHES[again]
-            ink = Ink(COLOURS[number % len(COLOURS)], dashes)
-            _line(axes, x, values, ink, label=line)
+            styles = LineStyle(COLOURS[number % len(COLOURS)], dashes)
+            _line(axes, x, values, styles, label=line)
         axes.set_xlabel(label)
         figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)
         return _svg(figure, name)
 
 
-def reliability(truth: Mapping[str, Calibration], ink: Mapping[str, Ink], *, name: str) -> str:
+def reliability(
+    truth: Mapping[str, Calibration], styles: Mapping[str, LineStyle], *, name: str
+) -> str:
     """One line a policy: what was seen, by what was said; on the diagonal it was true."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
@@ -159,7 +165,12 @@ def reliability(truth: Mapping[str, Calibration], ink: Mapping[str, Ink], *, nam
         for policy, found in truth.items():
             enough = found.count >= ENOUGH
             _line(
-                axes, found.said[enough], found.seen[enough], ink[policy], marker="o", markersize=3
+                axes,
+                found.said[enough],
+                found.seen[enough],
+                styles[policy],
+                marker="o",
+                markersize=3,
             )
         axes.set_xlabel("probability of a change, as said")
         axes.xaxis.set_major_formatter(PercentFormatter(1.0, symbol="\N{NO-BREAK SPACE}%"))
@@ -196,11 +207,11 @@ def _line(
     axes: Axes,
     x: Sequence[float] | FloatArray,
     y: Sequence[float] | FloatArray,
-    ink: Ink,
+    styles: LineStyle,
     **more: object,
 ) -> None:
-    style = (0, ink.dashes) if ink.dashes else "solid"
-    axes.plot(x, y, color=ink.colour, linestyle=style, linewidth=1.5, **more)  # type: ignore[arg-type]
+    style = (0, styles.dashes) if styles.dashes else "solid"
+    axes.plot(x, y, color=styles.colour, linestyle=style, linewidth=1.5, **more)  # type: ignore[arg-type]
 
 
 def _svg(figure: Figure, name: str) -> str:

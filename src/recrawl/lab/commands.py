@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recrawl.evolve.evolution import Progress
     from recrawl.lab.compare import Comparison
-    from recrawl.lab.learn import Learned
+    from recrawl.lab.learn import EvolutionResult
     from recrawl.model import Time
     from recrawl.protocols import Policy
 
@@ -99,7 +99,7 @@ def evolve(
     window: Window = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Learned:
+) -> EvolutionResult:
     """Learn a score function from a trace; its `save` writes a file that is a policy.
 
     The other options are select, budget, warm_up, seed and pareto.

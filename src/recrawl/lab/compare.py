@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from queue import Queue
 
-    from recrawl.lab.metrics import Daily
+    from recrawl.lab.metrics import DailyMetrics
     from recrawl.lab.rankings import Calibration
-    from recrawl.lab.replay import Cycles
+    from recrawl.lab.replay import FetchLog
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
     from recrawl.protocols import Policy
@@ -50,7 +50,7 @@ SHOWN = 10  #: starved pages that a report names
 class Detail:
     """What a report draws of a run, of its first order of ties."""
 
-    daily: Daily
+    daily: DailyMetrics
     calibration: Calibration
     starved: list[str]  #: some of the pages, those that changed most
 
@@ -133,7 +133,7 @@ def compare(
                 if keep_in is not None:
                     _keep(done, trace, keep_in / trace.name, f"{name}-{budget}")
                 measure(found, trace, done, policy=name, budget=budget, weight=worth)
-                spent += [cycles.spent() for cycles in done]
+                spent += [log.spent() for log in done]
                 if progress is not None:
                     progress(f"{trace.name} {budget} {name}")
             limit(found, trace, done[0], budget=budget, spent=spent)
@@ -258,7 +258,7 @@ def _worth(trace: Trace, weights: Mapping[str, float]) -> FloatArray:
 def measure(
     found: Comparison,
     trace: Trace,
-    done: list[Cycles],
+    done: list[FetchLog],
     *,
     policy: str,
     budget: str,
@@ -267,14 +267,14 @@ def measure(
     """Add a run, the mean over its seeds, and what a report draws of it."""
     if trace.name not in found.rates:
         found.rates[trace.name] = rates(trace)
-    days = [daily(trace, cycles, weight) for cycles in done]
-    unvisited = [starved(trace, cycles) for cycles in done]
-    truth = [calibration(*claims(trace, cycles)) for cycles in done]
+    days = [daily(trace, log, weight) for log in done]
+    unvisited = [starved(trace, log) for log in done]
+    truth = [calibration(*claims(trace, log)) for log in done]
     each = [
         summary(day)
-        | links_found(trace, cycles)
+        | links_found(trace, log)
         | {"starved": len(rows) / max(len(trace), 1), "brier": true.brier}
-        for day, cycles, rows, true in zip(days, done, unvisited, truth, strict=True)
+        for day, log, rows, true in zip(days, done, unvisited, truth, strict=True)
     ]
     means = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
     busiest = unvisited[0][np.argsort(-found.rates[trace.name][unvisited[0]], kind="stable")]
@@ -285,23 +285,23 @@ def measure(
 
 
 def limit(
-    found: Comparison, trace: Trace, cycles: Cycles, *, budget: str, spent: Sequence[int]
+    found: Comparison, trace: Trace, log: FetchLog, *, budget: str, spent: Sequence[int]
 ) -> None:
     """Add the limits of runs in such cycles, of which each made so many fetches past warm-up."""
-    all_of_it = cycles.fetches * (len(cycles.times) - 1 - cycles.warm_up)
+    all_of_it = log.fetches * (len(log.times) - 1 - log.warm_up)
     fewest = min(filter(None, spent), default=all_of_it)
-    limits = clairvoyant(trace, cycles, fewest) | _known_rates(trace, cycles)
+    limits = clairvoyant(trace, log, fewest) | _known_rates(trace, log)
     found.bounds.setdefault(trace.name, {})[budget] = limits
 
 
-def _known_rates(trace: Trace, cycles: Cycles) -> dict[str, float]:
+def _known_rates(trace: Trace, log: FetchLog) -> dict[str, float]:
     """The limits at known rates: of pages that are there throughout, if any is ever fetched."""
-    if not cycles.fetches or not trace.alive().all():
+    if not log.fetches or not trace.alive().all():
         return {}
-    return {f"{name}_known_rates": v for name, v in known_rates(trace, cycles).items()}
+    return {f"{name}_known_rates": v for name, v in known_rates(trace, log).items()}
 
 
-def _keep(done: list[Cycles], trace: Trace, folder: Path, name: str) -> None:
+def _keep(done: list[FetchLog], trace: Trace, folder: Path, name: str) -> None:
     plain = name.replace("%", "pct").replace(":", "-").replace("/", "-")  # a policy may be a path
-    for seed, cycles in enumerate(done):
-        keep(cycles, trace, folder / f"{plain}-{seed}.parquet")
+    for seed, log in enumerate(done):
+        keep(log, trace, folder / f"{plain}-{seed}.parquet")

@@ -11,7 +11,7 @@ from recrawl.errors import BadInput
 from recrawl.history.fold import OK, outcomes
 from recrawl.history.store import Store
 from recrawl.lab.compare import Comparison, limit, measure
-from recrawl.lab.replay import Cycles, cycle_times
+from recrawl.lab.replay import FetchLog, cycle_times
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ def judge(
     runs = {path.name: crawled(trace, path, every=every, warm_up=warm_up) for path in stores}
     if len(runs) < len(stores):
         raise BadInput("Stores must have names of their own: they are what a report calls them.")
-    most = max(cycles.fetches for cycles in runs.values())
-    for name, cycles in runs.items():
-        measure(found, trace, [cycles], policy=name, budget=str(most))
-    longest = replace(max(runs.values(), key=lambda cycles: len(cycles.times)), fetches=most)
-    spent = [cycles.spent() for cycles in runs.values()]
+    most = max(log.fetches for log in runs.values())
+    for name, log in runs.items():
+        measure(found, trace, [log], policy=name, budget=str(most))
+    longest = replace(max(runs.values(), key=lambda log: len(log.times)), fetches=most)
+    spent = [log.spent() for log in runs.values()]
     limit(found, trace, longest, budget=str(most), spent=spent)
     return found
 
 
-def crawled(trace: Trace, store: Path, *, every: float, warm_up: int) -> Cycles:
+def crawled(trace: Trace, store: Path, *, every: float, warm_up: int) -> FetchLog:
     """The run that a store holds; http and https are the same page, as a living web has it."""
     begins = cycle_times(trace.window, every)
     visits = Store.open(store).query(_VISITS)
@@ -63,14 +63,14 @@ def crawled(trace: Trace, store: Path, *, every: float, warm_up: int) -> Cycles:
         raise BadInput(f"The store {store} must hold visits past warm-up, {warm_up}. It has none.")
     moments = np.union1d(times, trace.valid_from)
     moments = moments[(moments >= begin) & (moments < times[-1])]
-    return Cycles(
+    return FetchLog(
         times=times,
         warm_up=warm_up,
         cycle=cycle,
         page=page,
         at=at,
         succeeded=came,
-        said=np.full(len(page), np.nan),
+        p_change=np.full(len(page), np.nan),
         fetches=int(spent.max()),
         moments=(moments, np.searchsorted(times, moments, side="right")),
     )

@@ -10,21 +10,21 @@ from numba import njit
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
-    from recrawl.lab.replay import Cycles
+    from recrawl.lab.replay import FetchLog
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
 
 WITHIN = (1, 7)  #: days
 
 
-def links_found(trace: Trace, cycles: Cycles) -> dict[str, float]:
+def links_found(trace: Trace, log: FetchLog) -> dict[str, float]:
     """The share of the links new on a page past warm-up that were found within some days.
 
     Links that come so late that the window ends before those days are over do not count.
     """
-    begin, end = cycles.times[cycles.warm_up], trace.window[1]
+    begin, end = log.times[log.warm_up], trace.window[1]
     came = _came(trace, begin)
-    appeared, delay = _found(trace, cycles, begin)
+    appeared, delay = _found(trace, log, begin)
     shares = {}
     for days in WITHIN:
         late = end - days * DAY
@@ -43,10 +43,10 @@ def _came(trace: Trace, begin: float) -> tuple[FloatArray, FloatArray]:
     return trace.valid_from[later], new
 
 
-def _found(trace: Trace, cycles: Cycles, begin: float) -> tuple[FloatArray, FloatArray]:
+def _found(trace: Trace, log: FetchLog, begin: float) -> tuple[FloatArray, FloatArray]:
     """Of each link found past `begin` when it had appeared, and how many seconds before."""
-    before, after = cycles.shown(trace)
-    born = trace.start[cycles.page]  # what a page is born with is not new on it
+    before, after = log.versions(trace)
+    born = trace.start[log.page]  # what a page is born with is not new on it
     before = np.where(before < 0, born, before)
     moved = (after >= 0) & (after != before)
     since, late = _appeared(
@@ -55,7 +55,7 @@ def _found(trace: Trace, cycles: Cycles, begin: float) -> tuple[FloatArray, Floa
         trace.valid_from,
         before[moved],
         after[moved],
-        cycles.at[moved],
+        log.at[moved],
     )
     return since[since > begin], late[since > begin]
 

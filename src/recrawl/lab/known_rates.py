@@ -15,15 +15,15 @@ from recrawl.allocate import age_rates, freshness_rates
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
-    from recrawl.lab.replay import Cycles
+    from recrawl.lab.replay import FetchLog
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
 
 
-def known_rates(trace: Trace, cycles: Cycles) -> dict[str, float]:
+def known_rates(trace: Trace, log: FetchLog) -> dict[str, float]:
     """The best change ratio, freshness and age at the rates seen, for the budget of a run."""
-    every = (cycles.times[-1] - cycles.times[0]) / (len(cycles.times) - 1) / DAY
-    return best(rates(trace), cycles.fetches / every, most=1 / every)
+    every = (log.times[-1] - log.times[0]) / (len(log.times) - 1) / DAY
+    return best(rates(trace), log.fetches / every, most=1 / every)
 
 
 def rates(trace: Trace) -> FloatArray:

@@ -41,7 +41,7 @@ PARTS = ("train", "validation", "test")
 
 @public
 @dataclass(frozen=True, repr=False)
-class Learned(Results):
+class EvolutionResult(Results):
     """A score function, and how it does on pages that made it, chose it, and neither.
 
     Iterating gives one row for the formula and one for t·X, with a column for each part.
@@ -59,7 +59,7 @@ class Learned(Results):
         ]
 
     def __repr__(self) -> str:
-        return f"<Learned: {write(self.formula.expression)}, {self.scores['test']:.4f} on test>"
+        return f"<EvolutionResult: {write(self.formula.expression)}, {self.scores['test']:.4f} on test>"
 
     def save(self, path: str | Path) -> None:
         """Write the policy file, which `make` and every command take as a policy."""
@@ -80,7 +80,7 @@ def learn(
     explore: float = 0.0,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Learned:
+) -> EvolutionResult:
     """Evolve a score function on two fifths of the pages, choose on two more, test on the last.
 
     `explore` gives that share of the fetches to the pages unseen for longest, as a plan would.
@@ -91,7 +91,7 @@ def learn(
     settings = preset(preset_name)
     measures = PARETO if pareto else (fitness(measure),)
     split = folds(len(trace), seed=seed)[0]
-    arena = Arena(trace, names, measures, budget, every, warm_up, explore, seed)
+    arena = SimulatorFactory(trace, names, measures, budget, every, warm_up, explore, seed)
     train, validation, test = (arena.of(np.sort(getattr(split, part))) for part in PARTS)
     outcome = evolve(train, names, measures, settings, seed=seed, progress=progress)
     chosen = _chosen(outcome, validation, measures, select)
@@ -109,7 +109,7 @@ def learn(
         "simulations": outcome.simulated,
         "scores": scores,
     }
-    return Learned(
+    return EvolutionResult(
         Formula(parse(write(chosen), chosen.used()), every / DAY, made),
         scores,
         {part: _mean(measures[0], world, known) for part, world in simulators.items()},
@@ -127,7 +127,7 @@ def _chosen(
 
 
 @dataclass(frozen=True)
-class Arena:
+class SimulatorFactory:
     """Makes simulators of parts of a trace, all under the same conditions."""
 
     trace: Trace

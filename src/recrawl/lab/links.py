@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Links:
+class LinkTable:
     """Version v has the targets target[start[v]:start[v + 1]], ascending, each once."""
 
     start: IntArray
@@ -27,17 +27,17 @@ class Links:
     page: NDArray[np.int32]  #: by target: the page of the trace it is; -1 none
 
     @staticmethod
-    def none(versions: int) -> Links:
+    def none(versions: int) -> LinkTable:
         """Versions without links."""
-        return Links(np.zeros(versions + 1, np.int64), _NONE, _NONE.astype(np.bool_), _NONE)
+        return LinkTable(np.zeros(versions + 1, np.int64), _NONE, _NONE.astype(np.bool_), _NONE)
 
-    def take(self, versions: IntArray) -> Links:
+    def take(self, versions: IntArray) -> LinkTable:
         counts = np.diff(self.start)[versions]
         start = np.concatenate([[0], np.cumsum(counts)])
         at = np.repeat(self.start[versions] - start[:-1], counts) + np.arange(start[-1])
-        return Links(start, self.target[at], self.internal[at], self.page)
+        return LinkTable(start, self.target[at], self.internal[at], self.page)
 
-    def among(self, pages: BoolArray) -> Links:
+    def among(self, pages: BoolArray) -> LinkTable:
         """The same links in a trace of some of its pages only."""
         renumbered = np.append(np.where(pages, np.cumsum(pages) - 1, -1), -1).astype(np.int32)
         return replace(self, page=renumbered[self.page])
@@ -100,16 +100,16 @@ def _new(start, target, inside, before, after, internal, external):  # type: ign
 _NONE = np.empty(0, np.int32)
 
 
-class LinksBuilder:
+class LinkTableBuilder:
     """Numbers targets as they come."""
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
         self._origins: dict[str, int] = {}
         self._origin: list[int] = []  #: of each target
-        self._parts: list[Links] = []
+        self._parts: list[LinkTable] = []
 
-    def add(self, pages: list[str], links: pa.Array) -> Links:
+    def add(self, pages: list[str], links: pa.Array) -> LinkTable:
         """The links of some versions of these pages."""
         flat = links.flatten().dictionary_encode()
         number = np.array([self._numbered(t) for t in flat.dictionary.to_pylist()], np.int32)
@@ -123,7 +123,7 @@ class LinksBuilder:
         home = np.array([self._origin_of(page) for page in pages], np.int32)
         inside = np.array(self._origin, np.int32)[target] == home[row]
         start = np.searchsorted(row, np.arange(len(pages) + 1))
-        self._parts.append(Links(start, target, inside, _NONE))
+        self._parts.append(LinkTable(start, target, inside, _NONE))
         return self._parts[-1]
 
     def _numbered(self, target: str) -> int:
@@ -136,14 +136,14 @@ class LinksBuilder:
         end = url.find("/", 8)
         return self._origins.setdefault(url[:end] if end >= 0 else url, len(self._origins))
 
-    def done(self, urls: Sequence[str]) -> Links:
+    def done(self, urls: Sequence[str]) -> LinkTable:
         """All of them together; the pages of the trace are numbered as in `urls`."""
         page = np.full(len(self._number), -1, np.int32)
         for number, url in enumerate(dict.fromkeys(urls)):
             if url in self._number:
                 page[self._number[url]] = number
         counts = np.concatenate([np.diff(part.start) for part in self._parts])
-        return Links(
+        return LinkTable(
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([part.target for part in self._parts]),
             np.concatenate([part.internal for part in self._parts]),

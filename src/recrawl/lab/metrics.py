@@ -11,7 +11,7 @@ from numba import njit
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
-    from recrawl.lab.replay import Cycles
+    from recrawl.lab.replay import FetchLog
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, FloatArray, IntArray
 
@@ -19,7 +19,7 @@ CAP = 50  #: new links of one visit that count at most, where one event would dr
 
 
 @dataclass(frozen=True)
-class Daily:
+class DailyMetrics:
     """One number a cycle past warm-up. Shares and means are over the pages there at the time."""
 
     fetched: FloatArray
@@ -40,20 +40,20 @@ class Daily:
     known: FloatArray  #: fetches to which the trace has a certain answer
 
 
-def daily(trace: Trace, cycles: Cycles, weight: FloatArray | None = None) -> Daily:
+def daily(trace: Trace, log: FetchLog, weight: FloatArray | None = None) -> DailyMetrics:
     """Go through the run again, with the truth at hand."""
     worth = np.ones(len(trace)) if weight is None else weight
     copy = np.full(len(trace), -1)
     seen = np.zeros(len(trace.links.page), np.bool_)
     rows = []
-    versions = cycles.shown(trace)
-    ends = np.append(cycles.times[1:], trace.window[1])
-    for number, spent in enumerate(cycles.each()):
-        now = float(cycles.at[spent].max(initial=cycles.times[number]))
+    versions = log.versions(trace)
+    ends = np.append(log.times[1:], trace.window[1])
+    for number, spent in enumerate(log.by_cycle()):
+        now = float(log.at[spent].max(initial=log.times[number]))
         live = trace.live_at(now)
         possible = int(_differ(trace, copy, live).sum())
-        came = cycles.succeeded[spent]
-        page, before, after = (c[spent][came] for c in (cycles.page, *versions))
+        came = log.succeeded[spent]
+        page, before, after = (c[spent][came] for c in (log.page, *versions))
         hit = _differ(trace, before, after)
         internal, external = trace.links.new(before, after)
         unseen = trace.links.mark(after, seen)
@@ -73,15 +73,15 @@ def daily(trace: Trace, cycles: Cycles, weight: FloatArray | None = None) -> Dai
                 external.sum(),
                 np.minimum(internal + external, CAP).sum(),
                 unseen,
-                _certain(trace, cycles.page[spent], cycles.at[spent]),
+                _certain(trace, log.page[spent], log.at[spent]),
             )
         )
-    names = [f.name for f in fields(Daily)]
-    columns = np.array(rows[cycles.warm_up + 1 :], dtype=np.float64).reshape(-1, len(names)).T
-    return Daily(**dict(zip(names, columns, strict=True)))
+    names = [f.name for f in fields(DailyMetrics)]
+    columns = np.array(rows[log.warm_up + 1 :], dtype=np.float64).reshape(-1, len(names)).T
+    return DailyMetrics(**dict(zip(names, columns, strict=True)))
 
 
-def summary(run: Daily) -> dict[str, float]:
+def summary(run: DailyMetrics) -> dict[str, float]:
     """The numbers that reports show."""
     fetched = max(run.fetched.sum(), 1.0)
     a_fetch = {
@@ -112,19 +112,19 @@ def summary(run: Daily) -> dict[str, float]:
     )
 
 
-def starved(trace: Trace, cycles: Cycles) -> IntArray:
+def starved(trace: Trace, log: FetchLog) -> IntArray:
     """The pages, there for all of the second half of the cycles, that were not visited in it."""
-    middle = (cycles.warm_up + len(cycles.times)) // 2
-    late = np.unique(cycles.page[cycles.cycle > middle])
-    there = (trace.live_at(cycles.times[middle]) >= 0) & (trace.live_at(cycles.times[-1]) >= 0)
+    middle = (log.warm_up + len(log.times)) // 2
+    late = np.unique(log.page[log.cycle > middle])
+    there = (trace.live_at(log.times[middle]) >= 0) & (trace.live_at(log.times[-1]) >= 0)
     return np.setdiff1d(np.flatnonzero(there), late)
 
 
-def claims(trace: Trace, cycles: Cycles) -> tuple[FloatArray, BoolArray]:
+def claims(trace: Trace, log: FetchLog) -> tuple[FloatArray, BoolArray]:
     """Of each fetch past warm-up how likely a change was said to be, and whether there was one."""
-    told = cycles.succeeded & np.isfinite(cycles.said)
-    before, after = cycles.shown(trace)
-    return cycles.said[told], _differ(trace, before[told], after[told])
+    told = log.succeeded & np.isfinite(log.p_change)
+    before, after = log.versions(trace)
+    return log.p_change[told], _differ(trace, before[told], after[told])
 
 
 def ndcg(hits: BoolArray, possible: int) -> float:

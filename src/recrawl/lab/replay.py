@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Cycles:
+class FetchLog:
     """The raw run: one row a fetch. Metrics are made from this and the trace, nothing else."""
 
     times: FloatArray  #: of every cycle; the first makes the copy we begin with
@@ -42,7 +42,7 @@ class Cycles:
     page: IntArray
     at: FloatArray  #: when it was fetched
     succeeded: BoolArray
-    said: FloatArray  #: the plan's probability that it shows a change; NaN in warm-up
+    p_change: FloatArray  #: the plan's probability that it shows a change; NaN in warm-up
     fetches: int  #: that the budget allows a cycle, past warm-up
     moments: tuple[FloatArray, IntArray]  #: when a fetch could be made, and in which cycle
 
@@ -50,7 +50,7 @@ class Cycles:
         """How many fetches were made past warm-up."""
         return int((self.cycle > self.warm_up).sum())
 
-    def shown(self, trace: Trace) -> tuple[IntArray, IntArray]:
+    def versions(self, trace: Trace) -> tuple[IntArray, IntArray]:
         """Of each fetch the version of our copy before it and after it; -1 is none."""
         came = np.flatnonzero(self.succeeded)
         order = came[np.argsort(self.page[came], kind="stable")]
@@ -61,20 +61,20 @@ class Cycles:
         before[order[1:][again]] = after[order[:-1][again]]
         return before, after
 
-    def each(self) -> Iterator[slice]:
+    def by_cycle(self) -> Iterator[slice]:
         """Cycle by cycle the rows of its fetches."""
         for begin, end in pairwise(np.searchsorted(self.cycle, np.arange(len(self.times) + 1))):
             yield slice(begin, end)
 
 
-def keep(cycles: Cycles, trace: Trace, file: Path) -> None:
+def keep(log: FetchLog, trace: Trace, file: Path) -> None:
     """Write a raw run as Parquet: one row a fetch, in the order of the plans."""
     table = {
-        "cycle": cycles.cycle,
-        "at": pa.array((cycles.at * 1e6).astype(np.int64)).cast(VISITS.field("at").type),
-        "url": pa.array(trace.urls, pa.string()).take(pa.array(cycles.page)),
-        "succeeded": cycles.succeeded,
-        "said": cycles.said,
+        "cycle": log.cycle,
+        "at": pa.array((log.at * 1e6).astype(np.int64)).cast(VISITS.field("at").type),
+        "url": pa.array(trace.urls, pa.string()).take(pa.array(log.page)),
+        "succeeded": log.succeeded,
+        "said": log.p_change,
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table(table), file)
@@ -171,7 +171,7 @@ def replay(
     discover: str = "links",
     failures: float = 0.0,
     not_modified: float = 0.0,
-) -> Cycles:
+) -> FetchLog:
     """Run a policy over the window of a trace, beginning with a copy of every page there.
 
     A cycle's budget may be spent in `parts`, a second apart, the pages scored anew for each.
@@ -201,18 +201,18 @@ def replay(
             for i, portion in enumerate(portions):
                 done = turn(history, judge, engine, portion, now=now + i, ties=ties, seed=seed)
                 raw.append((number, i, done.pages.page_id.astype(np.int64), done.p_change))
-    numbers, part, pages, said = zip(*raw, strict=True)
+    numbers, part, pages, p_change = zip(*raw, strict=True)
     sizes = [len(page) for page in pages]
     cycle = np.repeat(np.array(numbers, np.int32), sizes)
     second = np.arange(parts, dtype=np.float64)
-    return Cycles(
+    return FetchLog(
         times=times,
         warm_up=warm_up,
         cycle=cycle,
         page=np.concatenate(pages),
         at=times[cycle] + np.repeat(second[list(part)], sizes),
         succeeded=np.concatenate(engine.succeeded),
-        said=np.concatenate(said),
+        p_change=np.concatenate(p_change),
         fetches=allowed,
         moments=((times[:, None] + second).ravel(), np.repeat(np.arange(len(times)), parts)),
     )

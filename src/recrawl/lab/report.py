@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recrawl.lab.charts import Ink
+    from recrawl.lab.charts import LineStyle
     from recrawl.lab.compare import Comparison, Detail
-    from recrawl.lab.metrics import Daily
+    from recrawl.lab.metrics import DailyMetrics
     from recrawl.lab.rankings import Calibration
     from recrawl.model import FloatArray
 
@@ -42,14 +42,16 @@ def write_report(
     found: Comparison, path: Path, *, title: str = "What policies would have found"
 ) -> None:
     """Write the comparison as one self-contained HTML file."""
-    source = resources.files("recrawl.lab").joinpath("report.html.j2").read_text("utf-8")
+    source = resources.files(__package__).joinpath("report.html.j2").read_text("utf-8")
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     page.filters |= {"percent": _percent, "points": _points, "chance": _chance, "number": _number}
-    ink = charts.inks(list(dict.fromkeys(run["policy"] for run in found.runs)), found.baseline)
+    styles = charts.line_styles(
+        list(dict.fromkeys(run["policy"] for run in found.runs)), found.baseline
+    )
     text = page.from_string(source).render(
         title=title,
-        traces=_traces(found, ink),
-        ink=ink | {LIMIT: charts.BLACK},
+        traces=_traces(found, styles),
+        styles=styles | {LIMIT: charts.BLACK},
         baseline=_called(found.baseline),
         limit=LIMIT,
         smooth=SMOOTH,
@@ -57,13 +59,13 @@ def write_report(
     path.write_text(text, encoding="utf-8")
 
 
-def _traces(found: Comparison, ink: dict[str, Ink]) -> list[Row]:
+def _traces(found: Comparison, styles: dict[str, LineStyle]) -> list[Row]:
     """Everything the page says, by trace."""
     pairs = list(zip(found.runs, found.details, strict=True))
     told = []
     for trace, of_trace in groupby(pairs, lambda pair: pair[0]["trace"]):
         tables = [
-            _table(found, list(of_budget), ink)
+            _table(found, list(of_budget), styles)
             for _, of_budget in groupby(of_trace, lambda pair: pair[0]["budget"])
         ]
         told.append(
@@ -74,13 +76,15 @@ def _traces(found: Comparison, ink: dict[str, Ink]) -> list[Row]:
                 "histogram": _drawn(
                     charts.histogram(found.rates[trace], name=f"Changes of a page, {trace}")
                 ),
-                "frontiers": _frontiers(trace, tables, ink),
+                "frontiers": _frontiers(trace, tables, styles),
             }
         )
     return told
 
 
-def _table(found: Comparison, pairs: Sequence[tuple[Row, Detail]], ink: dict[str, Ink]) -> Row:
+def _table(
+    found: Comparison, pairs: Sequence[tuple[Row, Detail]], styles: dict[str, LineStyle]
+) -> Row:
     """One trace at one budget: its runs, best first, and their curves."""
     head = pairs[0][0]
     ratio = {run["policy"]: _ratio(detail.daily) for run, detail in pairs}
@@ -107,27 +111,27 @@ def _table(found: Comparison, pairs: Sequence[tuple[Row, Detail]], ink: dict[str
             f"{what}, mean of {SMOOTH} cycles": _drawn(
                 charts.over_time(
                     {policy: charts.smoothed(line, SMOOTH) for policy, line in lines.items()},
-                    ink,
+                    styles,
                     name=f"{what}, {name}",
                 )
             )
             for what, lines in (("Change ratio", ratio), ("Freshness", fresh))
         }
-        | _calibration(truth, ink, name),
+        | _calibration(truth, styles, name),
     }
 
 
 def _calibration(
-    truth: dict[str, Calibration], ink: dict[str, Ink], name: str
+    truth: dict[str, Calibration], styles: dict[str, LineStyle], name: str
 ) -> dict[str, Markup]:
     """How true forecasts were; nothing where none were made, as of crawls."""
     if not any(found.count.sum() for found in truth.values()):
         return {}
-    svg = charts.reliability(truth, ink, name=f"Calibration, {name}")
+    svg = charts.reliability(truth, styles, name=f"Calibration, {name}")
     return {"Changes seen, by the probability said": _drawn(svg)}
 
 
-def _ratio(day: Daily) -> FloatArray:
+def _ratio(day: DailyMetrics) -> FloatArray:
     """Changes found a cycle, so that their mean is the change ratio of the run."""
     return day.changed / max(float(day.fetched.mean()) if day.fetched.size else 0.0, 1e-9)
 
@@ -149,7 +153,9 @@ def _differences(ratio: dict[str, FloatArray], baseline: str) -> dict[str, Row]:
     }
 
 
-def _frontiers(trace: str, tables: Sequence[Row], ink: dict[str, Ink]) -> dict[str, Markup]:
+def _frontiers(
+    trace: str, tables: Sequence[Row], styles: dict[str, LineStyle]
+) -> dict[str, Markup]:
     """What more budget buys; nothing where there is one budget only."""
     if len(tables) < 2:
         return {}
@@ -164,7 +170,7 @@ def _frontiers(trace: str, tables: Sequence[Row], ink: dict[str, Ink]) -> dict[s
         if metric in tables[0]["bound"]:
             lines[LIMIT] = [table["bound"][metric] for table in tables]
         svg = charts.frontier(
-            *axis, lines, ink | {LIMIT: charts.BLACK}, name=f"{what} by budget, {trace}"
+            *axis, lines, styles | {LIMIT: charts.BLACK}, name=f"{what} by budget, {trace}"
         )
         drawn[f"{what} by budget"] = _drawn(svg)
     return drawn

@@ -16,7 +16,7 @@ from numba import njit
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.lab.links import Links, LinksBuilder
+from recrawl.lab.links import LinkTable, LinkTableBuilder
 from recrawl.model import starts
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Trace:
     valid_from: FloatArray
     status: NDArray[np.int16]
     content: KeyArray  #: equal for equal text and equal set of links
-    links: Links  #: of each version
+    links: LinkTable  #: of each version
     window: tuple[Time, Time]
     certain: BoolArray | None = None  #: which versions were really seen; None: all
     file: Path | None = None  #: where texts and links can be read
@@ -239,10 +239,10 @@ def trace_name(path: Path) -> str:
 
 def _read(
     file: Path,
-) -> tuple[NDArray[np.object_], FloatArray, NDArray[np.int16], KeyArray, Links]:
+) -> tuple[NDArray[np.object_], FloatArray, NDArray[np.int16], KeyArray, LinkTable]:
     url: list[str] = []
     times, statuses, contents = [], [], []
-    links = LinksBuilder()
+    links = LinkTableBuilder()
     try:
         with pq.ParquetFile(file) as table:
             _check_types(table.schema_arrow, file)
@@ -314,7 +314,7 @@ def _check_values(batch: pa.RecordBatch, file: Path) -> None:
         raise BadInput(f"The trace {file}: status must be from 100 to 599. Got {wrong[0]}.")
 
 
-def _contents(text: pa.Array, links: Links) -> KeyArray:
+def _contents(text: pa.Array, links: LinkTable) -> KeyArray:
     """One number for text and links together."""
     out = np.empty(len(text), np.uint64)
     for i, said in enumerate(text.cast(pa.binary()).to_pylist()):

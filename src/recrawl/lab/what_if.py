@@ -18,19 +18,19 @@ from recrawl.errors import BadInput
 from recrawl.history.files import connect
 from recrawl.history.fold import GONE, OK, outcomes
 from recrawl.history.store import Store
-from recrawl.lab.links import LinksBuilder
+from recrawl.lab.links import LinkTableBuilder
 from recrawl.lab.trace import Trace, check_window, trace_name
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.lab.links import Links
+    from recrawl.lab.links import LinkTable
     from recrawl.model import BoolArray, IntArray, Time
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observations:
     """What visits showed, in the order of pages and time; failures are not among them."""
 
     page: IntArray
@@ -78,7 +78,7 @@ def read_store(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
     )
 
 
-def _seen(visits: dict[str, Any], page_id: IntArray) -> Seen:
+def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
     """Content is the digest of the last visit that showed a change, or its time without one."""
     place = np.full(int(visits["page_id"].max()) + 1, -1)  # of a page never reached it stays so
     place[page_id] = np.arange(len(page_id))
@@ -98,7 +98,7 @@ def _seen(visits: dict[str, Any], page_id: IntArray) -> Seen:
     anchor = np.where((changed > 0) | (np.diff(page, prepend=-1) != 0), np.arange(len(page)), 0)
     anchor = np.maximum.accumulate(anchor)
     digest = visits["digest"][order][anchor]
-    return Seen(
+    return Observations(
         page=page,
         at=at,
         status=np.where(outcome == GONE, 410, 200).astype(np.int16),
@@ -111,7 +111,7 @@ def _seen(visits: dict[str, Any], page_id: IntArray) -> Seen:
     )
 
 
-def _versions(seen: Seen) -> tuple[IntArray, NDArray[np.int64], BoolArray]:
+def _versions(seen: Observations) -> tuple[IntArray, NDArray[np.int64], BoolArray]:
     """Of each version the visit that showed it, when it begins, and whether that is certain."""
     new = seen.new()
     last = np.append(seen.first()[1:], True)
@@ -124,7 +124,7 @@ def _versions(seen: Seen) -> tuple[IntArray, NDArray[np.int64], BoolArray]:
     return row[order], began[order], sure[order]
 
 
-def _window(seen: Seen) -> tuple[Time, Time]:
+def _window(seen: Observations) -> tuple[Time, Time]:
     """The window, to whole days, with most pages times days: those known from its beginning."""
     first = np.sort(seen.at[seen.first()]) / 1e6
     begins = np.ceil(first / DAY) * DAY
@@ -139,7 +139,7 @@ def _window(seen: Seen) -> tuple[Time, Time]:
     return float(begins[np.argmax(covered)]), float(end)
 
 
-def _links(store: Store, seen: Seen, row: IntArray, pages: dict[str, Any]) -> Links:
+def _links(store: Store, seen: Observations, row: IntArray, pages: dict[str, Any]) -> LinkTable:
     """The links of each version, from the times at which the store saw them."""
     shown = np.unique(row)  # visits; a certain version and the doubtful one after it share theirs
     page = seen.page[shown]
@@ -152,7 +152,7 @@ def _links(store: Store, seen: Seen, row: IntArray, pages: dict[str, Any]) -> Li
     )
     with connect(store.path) as connection:
         found = connection.sql(_LINKS).to_arrow_table()
-    builder = LinksBuilder()
+    builder = LinkTableBuilder()
     builder.add(pages["url"][page].tolist(), found["links"].combine_chunks())
     return builder.done(pages["url"].tolist()).take(np.searchsorted(shown, row))
 

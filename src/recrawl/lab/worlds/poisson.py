@@ -12,7 +12,7 @@ from recrawl.lab.worlds.world import World, above_0, generator, world_of
 
 
 @dataclass(kw_only=True)
-class Poisson:
+class PoissonWorld:
     """Independent Poisson pages; rates are gamma distributed with `shape` and `mean` (a day)."""
 
     name: ClassVar[str] = "poisson"

@@ -9,7 +9,7 @@ import numpy as np
 
 from recrawl.lab.worlds.groups import members
 from recrawl.lab.worlds.times import poisson
-from recrawl.lab.worlds.web import Web, lay_out
+from recrawl.lab.worlds.web import WebWorld, lay_out
 from recrawl.lab.worlds.words import Numbered
 from recrawl.lab.worlds.world import World, above_0, generator, shares, world_of
 
@@ -52,7 +52,7 @@ class Releases:
         )
 
     def _releases(
-        self, web: Web, days: int, random: np.random.Generator
+        self, web: WebWorld, days: int, random: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """The directory and the time of each release."""
         site, at = poisson(np.full(len(web.hosts), 1.0 / self.every), days, random)

@@ -17,7 +17,7 @@ PAGES_PER_SITE = 60  # BRDC'12 has 58 (Santos 2013)
 
 
 @dataclass(frozen=True)
-class Web:
+class WebWorld:
     """Pages sorted by URL, so that those of a site, and of a directory, are neighbours."""
 
     urls: list[str]
@@ -29,7 +29,7 @@ class Web:
         return len(self.urls)
 
 
-def lay_out(pages: int, random: np.random.Generator) -> Web:
+def lay_out(pages: int, random: np.random.Generator) -> WebWorld:
     """A web of that many pages; few sites are large."""
     sites = max(1, round(pages / PAGES_PER_SITE))
     size = 1.0 / np.arange(1.0, sites + 1.0) ** 0.7
@@ -45,4 +45,6 @@ def lay_out(pages: int, random: np.random.Generator) -> Web:
         f"https://{hosts[s]}/{SECTIONS[d]}/{i:0{width}}-{word(w)}"
         for i, (s, d, w) in enumerate(zip(site.tolist(), section.tolist(), slug, strict=True))
     ]
-    return Web(urls, hosts, site, np.unique(site * len(SECTIONS) + section, return_inverse=True)[1])
+    return WebWorld(
+        urls, hosts, site, np.unique(site * len(SECTIONS) + section, return_inverse=True)[1]
+    )

@@ -22,7 +22,7 @@ START: Time = 1_767_225_600.0  #: midnight of 2026-01-01, a Thursday; where ever
 MOST = 500_000_000  #: pages times days
 
 
-class Content(Protocol):
+class PageContent(Protocol):
     """What does a page say in a version? A row depends on no other; version 0 is first."""
 
     def texts(self, page: IntArray, version: IntArray) -> list[str]: ...
@@ -39,7 +39,7 @@ class World:
     start: IntArray
     at: FloatArray  #: whole seconds, so that every file format holds them exactly
     window: tuple[Time, Time]
-    content: Content | None  #: None: the changes are all there is, and are written as bits
+    content: PageContent | None  #: None: the changes are all there is, and are written as bits
     truth: Mapping[str, Column]  #: what each page was made with, such as its rate
 
     def __len__(self) -> int:
@@ -133,7 +133,7 @@ def world_of(
     *,
     days: int,
     seed: int,
-    content: Content | None = None,
+    content: PageContent | None = None,
     **truth: Column,
 ) -> World:
     """The world that a part made; `changed`: page and day of each change, in any order."""

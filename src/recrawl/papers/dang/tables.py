@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from recrawl.lab.charts import by_share, inks
+from recrawl.lab.charts import by_share, line_styles
 from recrawl.lab.markdown import markdown
 from recrawl.papers.dang.experiment import KINDS
 
@@ -71,8 +71,8 @@ def curves(found: Mapping[str, Result]) -> dict[str, str]:
             runs = _runs(found, kind, "rankings")
             names = [name for name in DRAWN if name in runs[0]["curves"]]
             lines = {n: np.mean([r["curves"][n] for r in runs], axis=0).tolist() for n in names}
-            ink = inks(DRAWN, "CCR")
-            drawn[kind] = by_share(lines, ink, name=f"Precision@k%, new {kind} links")
+            styles = line_styles(DRAWN, "CCR")
+            drawn[kind] = by_share(lines, styles, name=f"Precision@k%, new {kind} links")
     return drawn
 
 

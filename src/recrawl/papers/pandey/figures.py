@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import extra
-from recrawl.lab.charts import STYLE, _figure, _line, _svg, inks
+from recrawl.lab.charts import STYLE, _figure, _line, _svg, line_styles
 from recrawl.papers.pandey.experiment import POLICIES, halves
 
 with extra("lab", "A figure"):
@@ -55,13 +55,13 @@ def forecast(name: str, study: SearchStudy) -> str:
 
 def resources(name: str, runs: list[Ran]) -> str:
     """Refreshes a cycle over the quality that they give, a line a policy."""
-    ink = inks(POLICIES, "oldest")
+    styles = line_styles(POLICIES, "oldest")
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for policy in POLICIES:
             own = sorted((r.refreshes, r.quality) for r in runs if r.policy == policy)
             spent, good = np.array(own).T
-            _line(axes, good, spent, ink[policy], label=policy)
+            _line(axes, good, spent, styles[policy], label=policy)
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(ScalarFormatter())
         axes.set_xlabel("quality")
