@@ -59,7 +59,8 @@ class EvolutionResult(Results):
         ]
 
     def __repr__(self) -> str:
-        return f"<EvolutionResult: {write(self.formula.expression)}, {self.scores['test']:.4f} on test>"
+        formula, score = write(self.formula.expression), self.scores["test"]
+        return f"<EvolutionResult: {formula}, {score:.4f} on test>"
 
     def save(self, path: str | Path) -> None:
         """Write the policy file, which `make` and every command take as a policy."""
