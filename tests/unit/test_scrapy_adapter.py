@@ -19,9 +19,9 @@ from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 from twisted.python.failure import Failure
 
-from recrawl.adapters.journal import VISITS_HELD, Journal
+from recrawl.adapters.journal import BATCH_VISITS, Journal
 from recrawl.adapters.scrapy import Observer, Scheduler, StartFromPlan
-from recrawl.adapters.scrapy.revisits import MARK, Due, Revisits
+from recrawl.adapters.scrapy.revisits import META_KEY, DuePage, Revisits
 
 PAGE = "https://example.org/"
 OBSERVE = {"recrawl.adapters.scrapy.Observer": 500}
@@ -127,10 +127,10 @@ def test_a_store_that_takes_nothing_for_a_while_loses_nothing(tmp_path, monkeypa
         return append(visits, **named)
 
     monkeypatch.setattr(journal.store, "append", failing)
-    for i in range(3 * VISITS_HELD):
+    for i in range(3 * BATCH_VISITS):
         journal.add(Response(f"{PAGE}{i}", 1.7e9 + i))
     journal.leave()
-    assert recrawl.open(tmp_path / "store").summary().visits == 3 * VISITS_HELD
+    assert recrawl.open(tmp_path / "store").summary().visits == 3 * BATCH_VISITS
     assert caplog.text.count("it is tried again") == 2
 
 
@@ -146,26 +146,26 @@ def revisits(tmp_path):
 
 
 def test_the_gate_leaves_known_pages_to_the_plan(revisits):
-    assert revisits.due == [Due(PAGE, {"If-None-Match": '"e"'})]
+    assert revisits.due == [DuePage(PAGE, {"If-None-Match": '"e"'})]
     planned = revisits.revisits.request(revisits.due[0])
     assert planned.headers["If-None-Match"] == b'"e"'
-    wanted = revisits.revisits.wanted
-    assert wanted(Request(PAGE + "new"), start=True)
-    assert wanted(Request(PAGE + "new"), start=False)
-    assert wanted(Request(PAGE, dont_filter=True), start=False)
-    assert wanted(planned, start=False)
-    assert wanted(FormRequest(PAGE, formdata={"q": "x"}), start=True)
-    assert not wanted(Request(PAGE + "#top"), start=False)
-    assert not wanted(Request(PAGE, dont_filter=True), start=True)
-    assert not wanted(Request(PAGE, meta=dict(planned.meta)), start=False)  # spiders copy meta
+    is_wanted = revisits.revisits.is_wanted
+    assert is_wanted(Request(PAGE + "new"), start=True)
+    assert is_wanted(Request(PAGE + "new"), start=False)
+    assert is_wanted(Request(PAGE, dont_filter=True), start=False)
+    assert is_wanted(planned, start=False)
+    assert is_wanted(FormRequest(PAGE, formdata={"q": "x"}), start=True)
+    assert not is_wanted(Request(PAGE + "#top"), start=False)
+    assert not is_wanted(Request(PAGE, dont_filter=True), start=True)
+    assert not is_wanted(Request(PAGE, meta=dict(planned.meta)), start=False)  # spiders copy meta
 
 
 def test_a_refused_page_counts_as_failed_but_not_where_it_redirects_to(revisits):
     for url in (PAGE, PAGE + "elsewhere"):
         failure = Failure(IgnoreRequest("robots.txt"))
-        failure.request = Request(url, meta={MARK: PAGE})
-        assert revisits.revisits.refused(failure) is failure
-    found = revisits.revisits.journal.ask(lambda store: store.summary()).result()
+        failure.request = Request(url, meta={META_KEY: PAGE})
+        assert revisits.revisits.record_refused(failure) is failure
+    found = revisits.revisits.journal.run(lambda store: store.summary()).result()
     assert (found.pages, found.visits, found.failing) == (1, 2, 1)
 
 

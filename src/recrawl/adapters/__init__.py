@@ -1,1 +1,1 @@
-"""Other crawlers' ways in and out."""
+"""Connections to other crawlers: Scrapy, Crawlee, and plans as files."""

@@ -1,4 +1,4 @@
-"""Crawlee: a loader that hands out the plan, and records what came back. See docs/scrapy.md."""
+"""Crawlee: a request loader over a plan, which also records the visits. See docs/scrapy.md."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from recrawl.history import Store
     from recrawl.model import Budget
 
-_MOVED = 302  # Crawlee follows redirects by itself, and does not say of which kind they were
+_REDIRECT = 302  # Crawlee follows redirects itself and does not report their status
 
 
 class PlanLoader:
-    """Crawlee's RequestLoader over the pages of one plan, made when the first is asked for.
+    """A RequestLoader of Crawlee over the pages of one plan, which is made on the first request.
 
-    It has the methods of that class and does not inherit from it, so that this module can be
-    imported where Crawlee is not. A tandem calls a request handled when it hands it on, before it
-    is fetched: so visits are recorded by `record` and `failed`, from Crawlee's own handlers.
+    It has the methods of that class but does not inherit from it, so this module can be imported
+    without Crawlee. A tandem marks a request as handled before it is fetched, so visits are
+    recorded by `record` and `failed`, which Crawlee's own handlers call.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class PlanLoader:
         self.policy = policy
         self._journal = Journal.join(store)
         self._due: deque[str] | None = None
-        self._handed = self._handled = 0
+        self._n_given = self._n_handled = 0
 
     async def to_tandem(
         self, request_manager: RequestManager | None = None
     ) -> RequestManagerTandem:
-        """What a crawler takes as its `request_manager`."""
+        """The `request_manager` for a crawler."""
         from crawlee.request_loaders import RequestManagerTandem
         from crawlee.storages import RequestQueue
 
@@ -57,48 +57,48 @@ class PlanLoader:
         if not due:
             return None
         url = due.popleft()
-        self._handed += 1
-        # A key of its own: a queue takes each key once, and this page was fetched before.
+        self._n_given += 1
+        # A new key each time: a queue accepts each key once, and this page was fetched before.
         return Request.from_url(url, unique_key=f"{url}#{clock():.0f}")
 
     async def mark_request_as_handled(self, request: Request) -> None:  # noqa: ARG002
-        self._handled += 1
+        self._n_handled += 1
 
     async def is_empty(self) -> bool:
         return not await self._pages()
 
     async def is_finished(self) -> bool:
-        return await self.is_empty() and self._handled >= self._handed
+        return await self.is_empty() and self._n_handled >= self._n_given
 
     async def get_handled_count(self) -> int:
-        return self._handled
+        return self._n_handled
 
     async def get_total_count(self) -> int:
-        return self._handed + len(await self._pages())
+        return self._n_given + len(await self._pages())
 
     async def record(self, context: Any) -> None:
-        """For the request handler of an HTTP crawler: record the page it got, planned or new."""
-        answer, request = context.http_response, context.request
-        asked, found = canonical(request.url), canonical(request.loaded_url or request.url)
-        if asked != found:
-            self._journal.add(Response(asked, clock(), _MOVED))
-        headers = {name.lower(): value for name, value in answer.headers.items()}
+        """Record the page that the request handler of an HTTP crawler got, planned or new."""
+        response, request = context.http_response, context.request
+        requested, url = canonical(request.url), canonical(request.loaded_url or request.url)
+        if requested != url:
+            self._journal.add(Response(requested, clock(), _REDIRECT))
+        headers = {name.lower(): value for name, value in response.headers.items()}
         headers.pop("content-encoding", None)  # Crawlee has undone it
-        body = await answer.read()
-        self._journal.add(Response(found, clock(), answer.status_code, headers, body))
+        body = await response.read()
+        self._journal.add(Response(url, clock(), response.status_code, headers, body))
 
     async def failed(self, context: Any, error: Exception) -> None:
-        """For `failed_request_handler`: record a page that could not be had."""
+        """Record a page that could not be fetched; for `failed_request_handler`."""
         status = getattr(error, "status_code", NO_ANSWER)
         self._journal.add(Response(canonical(context.request.url), clock(), status))
 
     async def close(self) -> None:
-        """Write what is held, and let others write."""
+        """Write the remaining visits and release the store."""
         await asyncio.to_thread(self._journal.leave)
 
     async def _pages(self) -> deque[str]:
         if self._due is None:
-            self._due = deque(await asyncio.wrap_future(self._journal.ask(self._plan)))
+            self._due = deque(await asyncio.wrap_future(self._journal.run(self._plan)))
         return self._due
 
     def _plan(self, store: Store) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""How do other crawlers take a plan? As lines of text, one format each."""
+"""Plans as lines of text, in the formats that other crawlers read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lines(plan: Plan, format: str) -> Iterator[str]:  # noqa: A002
-    """The plan in a format of `FORMATS`, best page first, without line ends."""
+    """The lines of a plan in one of `FORMATS`, best page first, without line ends."""
     return (FORMATS[format](record, plan) for record in plan.records())
 
 
@@ -36,7 +36,7 @@ def _heritrix(record: dict[str, Any], _plan: Plan) -> str:
 
 
 def _urlfrontier(record: dict[str, Any], plan: Plan) -> str:
-    """For `PutURLs -f`: dates in the past, so that all are due and the best is due longest."""
+    """For `PutURLs -f`: all dates are in the past, the earliest for the best page."""
     due = int(plan.now) - len(plan) + record["rank"] - 1
     info = {"url": record["url"], "key": urlsplit(record["url"]).hostname}
     return json.dumps({"known": {"info": info, "refetchableFromDate": str(due)}})

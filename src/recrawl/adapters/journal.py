@@ -1,7 +1,7 @@
-"""Who touches the store while a crawl runs? One thread, so that fetching never waits for the disk.
+"""The thread that uses the store while another crawler runs, so that fetching never waits for disk.
 
-Visits are appended in batches, each whole or not at all: a kill loses only what had not been
-appended yet.
+Visits are appended in batches, each completely or not at all: a kill loses only visits that were
+not appended yet.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from recrawl.model import Time
 
-VISITS_HELD = 1_000  #: a batch has so many visits: each costs 0.2 s, however few there are;
-BYTES_HELD = 32 << 20  #: or has so many bytes of pages,
-SECONDS_HELD = 5.0  #: or is so old
-_WAITING = 1_000  # most visits that wait for the thread: then the crawl waits for it
-_GIVEN_UP = 5 * VISITS_HELD  # held through failing appends; more would fill the memory
+BATCH_VISITS = 1_000  #: a batch is written with this many visits (it takes 0.2 s even for a few),
+BATCH_BYTES = 32 << 20  #: or this many bytes of bodies,
+BATCH_SECONDS = 5.0  #: or after this time
+_MAX_QUEUED = 1_000  # visits that wait for the thread; then the crawl waits
+_MAX_HELD = 5 * BATCH_VISITS  # visits kept while appends fail; then they are dropped
 
 _log = logging.getLogger(__name__)
 _open: dict[Path, Journal] = {}
@@ -39,29 +39,29 @@ def clock() -> Time:
 
 
 class Journal:
-    """The store of a running crawl. Spiders of one process that name one store share it."""
+    """Records the visits of a running crawl. Spiders of one process share one per store."""
 
     def __init__(self, path: Path) -> None:
         self.store = Store.open(path, create=True)
-        self.store.append(VISITS.empty_table())  # refused now, if another process is writing
+        self.store.append(VISITS.empty_table())  # fails now if another process is writing
         self._users = self._recorded = 0
         self._held: list[Response] = []
         self._since, self._bytes = time.monotonic(), 0
-        self._inbox: Queue[Callable[[], None] | None] = Queue(_WAITING)
+        self._inbox: Queue[Callable[[], None] | None] = Queue(_MAX_QUEUED)
         self._thread = Thread(target=self._run, name=f"recrawl {path}", daemon=True)
         self._thread.start()
 
     @classmethod
     def join(cls, path: str | Path) -> Journal:
-        """Begin to use the store there, and make it if there is none."""
-        place = Path(path).resolve()
-        if place not in _open:
-            _open[place] = cls(place)
-        _open[place]._users += 1
-        return _open[place]
+        """The journal of a store, which is created if it does not exist; `leave` it in the end."""
+        resolved = Path(path).resolve()
+        if resolved not in _open:
+            _open[resolved] = cls(resolved)
+        _open[resolved]._users += 1
+        return _open[resolved]
 
     def leave(self) -> None:
-        """End to use it; what is held is on disk when this returns."""
+        """Stop using it; after the last user left, all visits are on disk."""
         self._users -= 1
         if self._users:
             return
@@ -74,19 +74,19 @@ class Journal:
         self._inbox.put(lambda: self._hold(visit))
 
     def retried(self, url: str) -> None:
-        """A fetch without answer is tried again: what counts is how that ends."""
+        """Drop the last failed visit of a page, because its fetch is tried again."""
         self._inbox.put(lambda: self._forget(url))
 
-    def ask(self, question: Callable[[Store], T]) -> Future[T]:
-        """Have a question answered from the store when all visits added so far are in it."""
-        answer: Future[T] = Future()
-        self._inbox.put(lambda: self._answer(question, answer))
-        return answer
+    def run(self, function: Callable[[Store], T]) -> Future[T]:
+        """Call a function with the store, in the thread, after all visits added so far."""
+        future: Future[T] = Future()
+        self._inbox.put(lambda: self._call(function, future))
+        return future
 
     def _run(self) -> None:
         while True:
             try:
-                task = self._inbox.get(timeout=SECONDS_HELD)
+                task = self._inbox.get(timeout=BATCH_SECONDS)
             except Empty:
                 self._flush()
                 continue
@@ -96,27 +96,27 @@ class Journal:
         self._flush()
         _log.info("%d visits recorded in %s", self._recorded, self.store.path)
         if self._held:
-            _log.error("%d more could not be", len(self._held))
+            _log.error("%d visits could not be recorded", len(self._held))
 
     def _hold(self, visit: Response) -> None:
         self._held.append(visit)
         self._bytes += len(visit.body)
-        full = len(self._held) % VISITS_HELD == 0 or self._bytes > BYTES_HELD
-        if full or time.monotonic() - self._since > SECONDS_HELD:
+        is_full = len(self._held) % BATCH_VISITS == 0 or self._bytes > BATCH_BYTES
+        if is_full or time.monotonic() - self._since > BATCH_SECONDS:
             self._flush()
 
     def _forget(self, url: str) -> None:
-        for place in reversed(range(len(self._held))):
-            if self._held[place].url == url and self._held[place].status == NO_ANSWER:
-                del self._held[place]
+        for index in reversed(range(len(self._held))):
+            if self._held[index].url == url and self._held[index].status == NO_ANSWER:
+                del self._held[index]
                 return
 
-    def _answer(self, question: Callable[[Store], T], answer: Future[T]) -> None:
+    def _call(self, function: Callable[[Store], T], future: Future[T]) -> None:
         self._flush()
         try:
-            answer.set_result(question(self.store))
-        except Exception as error:  # noqa: BLE001  # whoever asked gets to see it
-            answer.set_exception(error)
+            future.set_result(function(self.store))
+        except Exception as error:  # noqa: BLE001  # the caller gets it
+            future.set_exception(error)
 
     def _flush(self) -> None:
         self._since, self._bytes = time.monotonic(), 0
@@ -124,10 +124,10 @@ class Journal:
             return
         try:
             self._recorded += self.store.append(to_visits(self._held)).added
-        except Exception:  # noqa: BLE001  # whatever it is, the crawl goes on
-            lost = len(self._held) >= _GIVEN_UP
-            then = f"{len(self._held)} visits are lost" if lost else "it is tried again"
-            _log.error("%s took no visits; %s", self.store.path, then, exc_info=True)
-            if not lost:
+        except Exception:  # noqa: BLE001  # the crawl continues after any error
+            are_lost = len(self._held) >= _MAX_HELD
+            effect = f"{len(self._held)} visits are lost" if are_lost else "it is tried again"
+            _log.error("%s: visits cannot be written; %s", self.store.path, effect, exc_info=True)
+            if not are_lost:
                 return
         self._held.clear()

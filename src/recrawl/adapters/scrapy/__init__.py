@@ -1,4 +1,4 @@
-"""Scrapy: any spider fills a store, and revisits what the plan says. See docs/scrapy.md."""
+"""Scrapy: any spider fills a store, and revisits the pages of the plan. See docs/scrapy.md."""
 
 from recrawl.adapters.scrapy.addon import Addon
 from recrawl.adapters.scrapy.observer import Observer

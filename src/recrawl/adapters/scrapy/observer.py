@@ -1,4 +1,4 @@
-"""What did the crawl see? Every answer to the spider, and every fetch without one, is a visit."""
+"""Records a Scrapy crawl: every response, and every request without one, is a visit."""
 
 from __future__ import annotations
 
@@ -19,61 +19,61 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.signalmanager import SignalManager
 
-_TELLING = ("etag", "last-modified", "content-type", "content-encoding")
-_MOVED = 302  # for a page found at another address, by a downloader that does not say how
-_RETRIED_WITHIN = 2.0  # seconds
+_HEADERS_KEPT = ("etag", "last-modified", "content-type", "content-encoding")
+_REDIRECT = 302  # for a response from another URL, if the downloader does not report the redirect
+_RETRY_SECONDS = 2.0  # seconds
 _observers: dict[Crawler, Observer] = {}
 
 
 class Observer:
-    """Records a crawl in the store RECRAWL_STORE, and changes nothing in it.
+    """Records a crawl in the store RECRAWL_STORE, without changing the crawl.
 
-    A redirect is recorded on the page that redirects, as it comes off the wire; what it leads to,
-    on the page that answers. Of a fetch that Scrapy tries again only the last try is recorded.
+    A redirect is recorded for the page that redirects, the final response for the page it comes
+    from. If Scrapy retries a request, only the last try is recorded.
     """
 
     def __init__(self, journal: Journal, signals_of_crawl: SignalManager) -> None:
         self.journal = journal
         self._signals = signals_of_crawl
         self._answered: set[Request] = set()
-        self._failed_at: float | None = None  # lately, so that a retry may follow
+        self._failed_at: float | None = None  # a retry may follow soon
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Observer:
-        """The one observer of this crawler; whichever part asks first makes it."""
+        """The observer of this crawler, made on the first call."""
         if crawler in _observers:
             return _observers[crawler]
         path = crawler.settings.get("RECRAWL_STORE")
         if not path:
             raise NotConfigured("RECRAWL_STORE must name the folder of the store. Got none.")
-        found = _observers[crawler] = cls(Journal.join(path), crawler.signals)
+        observer = _observers[crawler] = cls(Journal.join(path), crawler.signals)
         for handler, signal in (
-            (found.downloaded, signals.response_downloaded),
-            (found.received, signals.response_received),
-            (found.left, signals.request_left_downloader),
+            (observer.downloaded, signals.response_downloaded),
+            (observer.received, signals.response_received),
+            (observer.left, signals.request_left_downloader),
         ):
             crawler.signals.connect(handler, signal)
         crawler.signals.connect(lambda: _close(crawler), signals.spider_closed, weak=False)
-        return found
+        return observer
 
     def downloaded(self, response: scrapy_http.Response, request: Request) -> None:
-        """A redirect, or a 304, which a cache may turn into something else on its way."""
+        """Record redirects and 304s here, before middlewares (cache, redirect) replace them."""
         self._answered.add(request)
-        self._stop_listening()
+        self._stop_expecting_retry()
         if 300 <= response.status < 400:
             self._record(request.url, request, response)
 
     def received(self, response: scrapy_http.Response, request: Request) -> None:
-        """All else, decompressed and after Scrapy's retries."""
+        """Record all other responses, decompressed and after Scrapy's retries."""
         if 300 <= response.status < 400 or "cached" in response.flags:
             return
-        asked, found = page_of(request), _page(response.url)
-        if asked and found and asked != found:
-            self.journal.add(Response(asked, clock(), _MOVED))
+        requested, loaded = page_of(request), _page(response.url)
+        if requested and loaded and requested != loaded:
+            self.journal.add(Response(requested, clock(), _REDIRECT))
         self._record(response.url, request, response)
 
     def left(self, request: Request) -> None:
-        """No answer, if none came before. Scrapy tries it again at once, or not at all."""
+        """Record a failed visit if there was no response. Scrapy retries at once or not at all."""
         if request in self._answered:
             self._answered.remove(request)
         elif url := page_of(request):
@@ -85,9 +85,9 @@ class Observer:
         if request.meta.get("retry_times") and (url := page_of(request)):
             self.journal.retried(url)
 
-    def _stop_listening(self) -> None:
-        """That signal is sent for every link of every page: a call for each would be dear."""
-        if self._failed_at is not None and clock() - self._failed_at > _RETRIED_WITHIN:
+    def _stop_expecting_retry(self) -> None:
+        """Disconnect: this signal is sent for every link of every page, which would be slow."""
+        if self._failed_at is not None and clock() - self._failed_at > _RETRY_SECONDS:
             self._failed_at = None
             self._signals.disconnect(self.scheduled, signals.request_scheduled)
 
@@ -97,7 +97,7 @@ class Observer:
             return
         headers = {
             name: value.decode("latin-1")
-            for name in _TELLING
+            for name in _HEADERS_KEPT
             if (value := response.headers.get(name)) is not None
         }
         status = min(max(response.status, 1), 999)  # servers may send any number
@@ -106,7 +106,7 @@ class Observer:
 
 
 def page_of(request: Request) -> str | None:
-    """The page that a request asks for; none for a form, a robots.txt, a picture of a pipeline."""
+    """The page of a request; None for a form, a robots.txt or a file of a media pipeline."""
     if request.method != "GET" or request.callback is NO_CALLBACK:
         return None
     return _page(request.url)

@@ -1,4 +1,4 @@
-"""What does the crawl fetch again? What the plan says; the spider's own links lead to new pages."""
+"""Which pages does a Scrapy crawl fetch again? Those of the plan; the spider finds new ones."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from recrawl.history import Store
     from recrawl.model import Budget, KeyArray
 
-MARK = "recrawl"  #: key of a request's meta that holds the planned page
+META_KEY = "recrawl"  #: in the meta of a request; its value is the planned page
 
 
-class Due(NamedTuple):
-    """A page of the plan, with what makes its request a conditional one."""
+class DuePage(NamedTuple):
+    """A page of the plan, with the headers of a conditional request."""
 
     url: str
     headers: dict[str, str]
 
 
 class Revisits:
-    """The plan as requests; and a gate that leaves known pages to the plan."""
+    """Turns the plan into requests, and drops the spider's own requests for known pages."""
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
@@ -53,60 +53,60 @@ class Revisits:
         self.conditional = crawler.settings.getbool("RECRAWL_CONDITIONAL")
         self._known: KeyArray = np.empty(0, np.uint64)
 
-    def open(self) -> list[Due]:
-        """The first plan; from now on the gate is closed to pages known by now."""
-        self._known = self.journal.ask(_known).result()
-        return self.ask().result()
+    def open(self) -> list[DuePage]:
+        """The first plan. From now on, requests for pages known at this time are dropped."""
+        self._known = self.journal.run(_page_keys).result()
+        return self.plan().result()
 
-    def ask(self) -> Future[list[Due]]:
-        """A plan as of then, best first."""
-        return self.journal.ask(self._plan)
+    def plan(self) -> Future[list[DuePage]]:
+        """A plan as of now, best page first, made in the thread of the journal."""
+        return self.journal.run(self._plan)
 
-    def request(self, due: Due) -> Request:
-        """How the spider asks for a page: by its method `revisit`, or else for its `parse`."""
+    def request(self, due: DuePage) -> Request:
+        """The request for a page: from the spider's method `revisit`, or else to its `parse`."""
         spider = self.crawler.spider
         request: Request = getattr(spider, "revisit", Request)(due.url)
         request.dont_filter = True
-        request.errback = request.errback or self.refused
-        request.meta[MARK] = due.url
+        request.errback = request.errback or self.record_refused
+        request.meta[META_KEY] = due.url
         for name, value in due.headers.items():
             request.headers.setdefault(name, value)
         return request
 
-    def refused(self, failure: Failure) -> Failure:
-        """What Scrapy does not fetch (robots.txt) counts as failed: else it stays due for ever."""
+    def record_refused(self, failure: Failure) -> Failure:
+        """Record a page that Scrapy refuses (robots.txt) as failed, or it stays due for ever."""
         request: Request = failure.request  # type: ignore[attr-defined]
         error = failure.value
-        unasked = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
-        if unasked and page_of(request) == request.meta[MARK]:  # not where it redirects to
-            self.journal.add(Response(request.meta[MARK], clock(), skipped=True))
+        was_refused = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
+        if was_refused and page_of(request) == request.meta[META_KEY]:  # not a redirect target
+            self.journal.add(Response(request.meta[META_KEY], clock(), skipped=True))
         return failure
 
-    def wanted(self, request: Request, *, start: bool) -> bool:
-        """The gate: what the spider asks for, be it a start request of its own or a link.
+    def is_wanted(self, request: Request, *, start: bool) -> bool:
+        """Whether a request of the spider is sent: only for pages that are not known.
 
-        What it asks for with `dont_filter` (as all start requests do) it has a reason to.
+        Requests with `dont_filter` are always sent, except start requests, which all have it.
         """
         if request.dont_filter and not start:
             return True
         url = page_of(request)
-        return url is None or not self._knows(url)
+        return url is None or not self._is_known(url)
 
-    def _knows(self, url: str) -> bool:
+    def _is_known(self, url: str) -> bool:
         key = np.uint64(text_hash(url))
-        place = np.searchsorted(self._known, key)
-        return bool(place < len(self._known) and self._known[place] == key)
+        index = np.searchsorted(self._known, key)
+        return bool(index < len(self._known) and self._known[index] == key)
 
-    def _plan(self, store: Store) -> list[Due]:
+    def _plan(self, store: Store) -> list[DuePage]:
         chosen = plan(store, self.budget, now=clock(), policy=self.policy)
         if not self.conditional:
-            return [Due(url, {}) for url in chosen.urls()]
-        told = map(conditional, *store.validators(chosen.pages.page_id))
-        return [Due(url, headers) for url, headers in zip(chosen.urls(), told, strict=True)]
+            return [DuePage(url, {}) for url in chosen.urls()]
+        headers = map(conditional, *store.validators(chosen.pages.page_id))
+        return [DuePage(*pair) for pair in zip(chosen.urls(), headers, strict=True)]
 
 
 class StartFromPlan(BaseSpiderMiddleware):
-    """Batch: a run begins with the pages of the plan, and ends when they and new pages are done."""
+    """Batch: a run starts with the pages of the plan, and ends after them and the new pages."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -115,28 +115,28 @@ class StartFromPlan(BaseSpiderMiddleware):
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         for due in self.revisits.open():
             yield self.revisits.request(due)
-        async for one in start:
-            if not isinstance(one, Request) or self.revisits.wanted(one, start=True):
-                yield one
+        async for item in start:
+            if not isinstance(item, Request) or self.revisits.is_wanted(item, start=True):
+                yield item
 
     def get_processed_request(
         self,
         request: Request,
         response: scrapy_http.Response | None,  # noqa: ARG002
     ) -> Request | None:
-        return request if self.revisits.wanted(request, start=False) else None
+        return request if self.revisits.is_wanted(request, start=False) else None
 
 
 def _budget(settings: BaseSettings) -> Budget:
-    given = settings.get("RECRAWL_BUDGET")
-    if given is None:
+    budget = settings.get("RECRAWL_BUDGET")
+    if budget is None:
         raise BadInput(
             "RECRAWL_BUDGET must say how many pages to revisit. Got none; try 200 or 2%."
         )
     every = settings.get("RECRAWL_EVERY")
-    return replace(units.budget(given), every=units.duration(every) if every else DAY)
+    return replace(units.budget(budget), every=units.duration(every) if every else DAY)
 
 
-def _known(store: Store) -> KeyArray:
+def _page_keys(store: Store) -> KeyArray:
     keys: KeyArray = store.query("SELECT key FROM pages ORDER BY key")["key"].to_numpy()
     return keys

@@ -1,4 +1,4 @@
-"""When does a crawl that never ends fetch a page again? When a plan of its own says so."""
+"""A Scrapy scheduler for crawls that never end: it plans the revisits of each cycle."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from twisted.internet.defer import Deferred
 
-    from recrawl.adapters.scrapy.revisits import Due
+    from recrawl.adapters.scrapy.revisits import DuePage
 
 _log = logging.getLogger(__name__)
 
 
 class Scheduler(ScrapyScheduler):
-    """Continuous: RECRAWL_BUDGET revisits in every RECRAWL_EVERY, a day if it does not say.
+    """Continuous: RECRAWL_BUDGET revisits in every RECRAWL_EVERY, by default a day.
 
-    New pages go through Scrapy's own queues and filter of duplicates. Revisits go first, since the
-    budget bounds them. Each cycle is planned anew; what the last one left over competes again.
+    New pages go through Scrapy's own queues and duplicate filter. Revisits go first, since the
+    budget limits them. Each cycle has a new plan; it replaces what the last one left over.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         assert self.crawler is not None
         self.revisits = Revisits(self.crawler)
-        self._due: deque[Due] = deque()
-        self._plan: Future[list[Due]] | None = None
+        self._due: deque[DuePage] = deque()
+        self._plan: Future[list[DuePage]] | None = None
         self._planned_at = 0.0
 
     def open(self, spider: Spider) -> Deferred[None] | None:
@@ -46,15 +46,15 @@ class Scheduler(ScrapyScheduler):
         return opened
 
     def has_pending_requests(self) -> bool:
-        """Always: the spider waits for the next cycle. CLOSESPIDER_* or a signal ends it."""
+        """Always true: the spider waits for the next cycle. CLOSESPIDER_* or a signal ends it."""
         return True
 
     def enqueue_request(self, request: Request) -> bool:
         start = bool(request.meta.get("is_start_request"))
-        return self.revisits.wanted(request, start=start) and super().enqueue_request(request)
+        return self.revisits.is_wanted(request, start=start) and super().enqueue_request(request)
 
     def next_request(self) -> Request | None:
-        """Never waits: while a plan is made, the last one goes on."""
+        """Never waits: while a plan is made, the last one is used."""
         self._replan()
         return self.revisits.request(self._due.popleft()) if self._due else super().next_request()
 
@@ -62,16 +62,16 @@ class Scheduler(ScrapyScheduler):
         now = time.monotonic()
         if self._plan is None:
             if now - self._planned_at >= self.revisits.budget.every:
-                self._plan, self._planned_at = self.revisits.ask(), now
+                self._plan, self._planned_at = self.revisits.plan(), now
         elif self._plan.done():
             try:
                 self._due = deque(self._without_active(self._plan.result()))
             except RecrawlError:
-                _log.exception("No plan for this cycle; the next one is tried")
+                _log.exception("No plan for this cycle; the next cycle tries again")
             self._plan = None
 
-    def _without_active(self, due: list[Due]) -> list[Due]:
-        """A page whose fetch is under way looks unvisited to the plan."""
+    def _without_active(self, due: list[DuePage]) -> list[DuePage]:
+        """Without pages in flight, which the plan still takes for unvisited."""
         assert self.crawler is not None
         assert self.crawler.engine is not None
         active = {page_of(request) for request in self.crawler.engine.downloader.active}
