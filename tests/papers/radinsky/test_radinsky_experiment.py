@@ -21,7 +21,7 @@ from recrawl.model import DAY, Budget
 from recrawl.papers.radinsky.data import Protocol, prepare
 from recrawl.papers.radinsky.experiment import radinsky
 from recrawl.papers.radinsky.features import page_features, unigram_products
-from recrawl.papers.radinsky.tables import judged, tables
+from recrawl.papers.radinsky.tables import measure, tables
 from recrawl.registry import make
 
 WORLD = "leaders:mean=0.16,shape=20,again=0.8,followers=15"
@@ -50,7 +50,7 @@ def found(traces, tmp_path_factory):
 
 
 def gain(found, ours, theirs):
-    ours, theirs = (judged(found.said[name], found.truth).accuracy for name in (ours, theirs))
+    ours, theirs = (measure(found.said[name], found.truth).accuracy for name in (ours, theirs))
     return fold_test(ours, theirs)
 
 
@@ -138,7 +138,7 @@ def test_pages_that_make_trouble(tmp_path):
     alone = np.nan_to_num(found.said["2D"], nan=-1.0) > 0
     np.testing.assert_array_equal(found.said["graph"] > 0, alone)
     assert np.isnan(found.truth[4, 2:]).all()  # what has vanished is not foretold
-    right = judged(found.said["2D"], found.truth).accuracy
+    right = measure(found.said["2D"], found.truth).accuracy
     assert np.isfinite(right).all()
     assert right[[0, 1, 5, 6]].tolist() == [1.0] * 4
     assert "7 of 7 pages may be taken; 7 taken" in tables(found)

@@ -38,7 +38,7 @@ def radinsky(
     from recrawl.papers.radinsky.crawl import crawled
     from recrawl.papers.radinsky.data import Protocol
     from recrawl.papers.radinsky.experiment import radinsky as run
-    from recrawl.papers.radinsky.tables import drawn, tables
+    from recrawl.papers.radinsky.tables import draw_figures, tables
 
     protocol = Protocol(
         pages=pages,
@@ -62,7 +62,7 @@ def radinsky(
         with progress_bar("crawling") as told:
             fresh = crawled(opened, folder, progress=told)
         text += "\n" + fresh.table()
-        for name, figure in drawn(found, fresh).items():
+        for name, figure in draw_figures(found, fresh).items():
             (folder / f"{name}.svg").write_text(figure, encoding="utf-8")
     say(text)
     say(took)

@@ -21,7 +21,7 @@ from recrawl.papers.radinsky.crawl import crawled
 from recrawl.papers.radinsky.data import Protocol, passing_pages, prepare
 from recrawl.papers.radinsky.experiment import MAIN, Views, radinsky
 from recrawl.papers.radinsky.series.days import days_of, versions_by_day
-from recrawl.papers.radinsky.tables import drawn, judged, tables
+from recrawl.papers.radinsky.tables import draw_figures, measure, tables
 from recrawl.registry import make
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def section(run: Run) -> str:
     if run.protocol.figures:
         fresh = crawled(trace, KEPT, progress=tell)
         said.append(fresh.table())
-        for name, figure in drawn(found, fresh).items():
+        for name, figure in draw_figures(found, fresh).items():
             file = HERE / f"radinsky-{run.name}-{name}.svg"
             file.write_text(figure)
             said.append(f"![{name.replace('-', ' ').capitalize()}]({file.name})\n")
@@ -229,7 +229,7 @@ def accuracies(trace: Trace) -> dict[str, FloatArray]:
         "2D": [view.said(view.target, setup) for view in views],
         "3D": [view.voted(MAIN, IN_WORLDS.k, setup) for view in views],
     }
-    return {name: judged(np.array(rows), material.truth).accuracy for name, rows in said.items()}
+    return {name: measure(np.array(rows), material.truth).accuracy for name, rows in said.items()}
 
 
 def filtered() -> str:

@@ -1,4 +1,4 @@
-"""What the paper found, what we found: its Tables 1 to 3, Figures 6 to 8."""
+"""Tables 1 to 3 and Figures 6 to 8 of the paper, its numbers beside ours."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from recrawl.papers.radinsky.data import EXPERT_COUNTS, TRAINING_SIZES
 from recrawl.papers.radinsky.experiment import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from recrawl.model import BoolArray, FloatArray
     from recrawl.papers.radinsky.crawl import Fresh
     from recrawl.papers.radinsky.experiment import Found
 
-#: By table: the method as the paper calls it, its name here, and the paper's accuracy.
+#: By table: the method as the paper calls it, its name here, the accuracy in the paper.
 TABLES: Final = {
     "Table 1: what is known": (
         ("1D, drawn", "1D drawn", 0.5484),
@@ -43,106 +43,115 @@ TABLES: Final = {
         ("DTW", "warping", 0.7033),
     ),
 }
-DRAWS = 400  #: of pages, for intervals
+BOOTSTRAPS = 400  #: of pages, for confidence intervals
 
 
 @dataclass(frozen=True)
-class Judged:
-    """How right a method was."""
+class MethodAccuracy:
+    """How often a method was right."""
 
-    accuracy: FloatArray  #: by page; NaN where nothing is known of it
-    low: float  #: of the 95 % interval of the mean, pages drawn anew
+    accuracy: FloatArray  #: by page; NaN where no day is known
+    low: float  #: 95 % interval of the mean over pages, by bootstrap
     high: float
-    balanced: float  #: mean of the share right among changes and among none, all pages together
+    balanced: float  #: mean of the accuracy on changes and on non-changes, over all pages
     auc: float
 
 
-def judged(score: FloatArray, truth: FloatArray) -> Judged:
-    """Hold what was said, above 0 for a change, against the truth; silence is a no."""
+def measure(decision: FloatArray, truth: FloatArray) -> MethodAccuracy:
+    """Compare decision values, above 0 for a change, with the truth; NaN predicts no change."""
     known = np.isfinite(truth)
-    score = np.where(np.isnan(score), score[np.isfinite(score)].min(initial=-1.0), score)
-    return _judged(np.where(known, (score > 0) == (truth > 0), np.nan), score, truth, known)
+    least = decision[np.isfinite(decision)].min(initial=-1.0)
+    decision = np.where(np.isnan(decision), least, decision)
+    right = np.where(known, (decision > 0) == (truth > 0), np.nan)
+    return _measure(right, decision, truth, known)
 
 
-def _judged(right: FloatArray, score: FloatArray, truth: FloatArray, known: BoolArray) -> Judged:
+def _measure(
+    right: FloatArray, decision: FloatArray, truth: FloatArray, known: BoolArray
+) -> MethodAccuracy:
     days = known.sum(axis=1)
-    accuracy = np.divide(
-        np.nansum(right, axis=1), days, out=np.full(len(days), np.nan), where=days > 0
-    )
-    seen = accuracy[np.isfinite(accuracy)]
-    drawn = np.random.default_rng(0).integers(len(seen), size=(DRAWS, len(seen)))
-    low, high = np.quantile(seen[drawn].mean(axis=1), [0.025, 0.975])
-    yes = truth[known] > 0
-    hits = right[known]
-    halves = [
-        hits[yes].mean() if yes.any() else np.nan,
-        hits[~yes].mean() if (~yes).any() else np.nan,
-    ]
-    return Judged(
-        accuracy, float(low), float(high), float(np.mean(halves)), _auc(score[known], yes)
-    )
+    unknown = np.full(len(days), np.nan)
+    accuracy = np.divide(np.nansum(right, axis=1), days, out=unknown, where=days > 0)
+    measured = accuracy[np.isfinite(accuracy)]
+    rows = np.random.default_rng(0).integers(len(measured), size=(BOOTSTRAPS, len(measured)))
+    low, high = np.quantile(measured[rows].mean(axis=1), [0.025, 0.975])
+    yes, right = truth[known] > 0, right[known]
+    by_class = [right[some].mean() if some.any() else np.nan for some in (yes, ~yes)]
+    balanced, auc = float(np.mean(by_class)), _auc(decision[known], yes)
+    return MethodAccuracy(accuracy, float(low), float(high), balanced, auc)
 
 
-def _auc(score: FloatArray, yes: BoolArray) -> float:
-    """The chance that a change was given a higher score than none."""
-    many = int(yes.sum())
-    if not many or many == len(yes):
+def _auc(decision: FloatArray, yes: BoolArray) -> float:
+    """Probability that a change has a higher decision value than a non-change."""
+    n_yes = int(yes.sum())
+    if not n_yes or n_yes == len(yes):
         return float("nan")
-    above = rankdata(score)[yes].sum() - many * (many + 1) / 2
-    return float(above / many / (len(yes) - many))
+    above = rankdata(decision)[yes].sum() - n_yes * (n_yes + 1) / 2
+    return float(above / n_yes / (len(yes) - n_yes))
 
 
-def by_chance(found: Found) -> Judged:
-    """The baseline as printed: a change with the chance of its frequency; its expectation."""
-    p, known = found.said["1D"] + 0.5, np.isfinite(found.truth)
-    right = np.where(known, np.where(found.truth > 0, p, 1 - p), np.nan)
-    return _judged(right, found.said["1D"], found.truth, known)
+def drawn_baseline(result: Found) -> MethodAccuracy:
+    """The baseline as printed (§5.1): predict a change with probability p; expected accuracy."""
+    decision, truth = result.said["1D"], result.truth
+    known, p = np.isfinite(truth), decision + 0.5
+    right = np.where(known, np.where(truth > 0, p, 1 - p), np.nan)
+    return _measure(right, decision, truth, known)
 
 
-def tables(found: Found) -> str:
-    """All of them, as Markdown."""
-    all_judged = {name: judged(score, found.truth) for name, score in found.said.items()}
-    all_judged["1D drawn"] = by_chance(found)
-    sections = [list(_head(found))]
-    sections += [list(_one(name, rows, all_judged)) for name, rows in TABLES.items()]
-    if found.protocol.figures:
-        sections += [list(_sizes(all_judged)), list(_counts(all_judged))]
+def tables(result: Found) -> str:
+    """All tables, as Markdown."""
+    methods = {name: measure(decision, result.truth) for name, decision in result.said.items()}
+    methods["1D drawn"] = drawn_baseline(result)
+    sections = [[_summary(result)]]
+    sections += [list(_table(name, rows, methods)) for name, rows in TABLES.items()]
+    if result.protocol.figures:
+        sections += [list(_figure_6(methods)), list(_figure_7(methods))]
     return "\n".join("\n".join(section) + "\n" for section in sections)
 
 
-def _head(found: Found) -> Iterator[str]:
-    given, pages = found.protocol, len(found.truth)
-    n_pages = units.count(found.n_present, "page")
+def _summary(result: Found) -> str:
+    given, pages = result.protocol, len(result.truth)
+    n_pages = units.count(result.n_present, "page")
     flip = f"flip on {given.alpha:.0%} of the days or more" if given.alpha > 0 else "may be taken"
-    yield (
-        f"{found.n_passing:,} of {n_pages} {flip}; {pages:,} taken. n = {given.n}, k = {given.k}, "
-        f"l = {given.window}, σ = {given.ahead}, {given.days} days foretold, a change as "
-        f"{given.detector} has it: on {np.nanmean(found.truth):.2%} of them."
+    return (
+        f"{result.n_passing:,} of {n_pages} {flip}; {pages:,} taken. n = {given.n}, k = {given.k}, "
+        f"l = {given.window}, σ = {given.ahead}, {given.days} days predicted. Pages change on "
+        f"{np.nanmean(result.truth):.2%} of these days by `{given.detector}`."
     )
 
 
-def _one(
-    name: str, rows: Iterable[tuple[str, str, float | None]], all_judged: dict[str, Judged]
+def _table(
+    name: str,
+    rows: Sequence[tuple[str, str, float | None]],
+    methods: dict[str, MethodAccuracy],
 ) -> Iterator[str]:
-    rows = list(rows)
     yield f"### {name}"
     yield ""
     yield "| method | paper | ours | 95 % interval | balanced | AUC | experts better by | p |"
     yield "|---|---|---|---|---|---|---|---|"
-    best = all_judged[MAIN]
-    seen = np.isfinite(best.accuracy)
-    tests = [fold_test(best.accuracy[seen], all_judged[key].accuracy[seen]) for _, key, _ in rows]
-    worth = holm([test.p for test in tests])
-    for (label, key, theirs), test, p in zip(rows, tests, worth, strict=True):
-        ours = all_judged[key]
+    main = methods[MAIN].accuracy
+    known = np.isfinite(main)
+    tests = [fold_test(main[known], methods[key].accuracy[known]) for _, key, _ in rows]
+    adjusted = holm([test.p for test in tests])
+    for (label, key, theirs), test, p in zip(rows, tests, adjusted, strict=True):
+        ours = methods[key]
         cells = [label, f"{theirs:.2%}" if theirs else "", f"{np.nanmean(ours.accuracy):.2%}"]
         cells += [f"{ours.low:.2%} to {ours.high:.2%}", f"{ours.balanced:.2%}", f"{ours.auc:.3f}"]
         cells += ["", ""] if key == MAIN else [f"{test.mean:+.2%}", f"{p:.2g}"]
         yield f"| {' | '.join(cells)} |"
 
 
-def _sizes(all_judged: dict[str, Judged]) -> Iterator[str]:
-    sizes = [n for n in TRAINING_SIZES if f"n={n} 2D" in all_judged]
+def _mean(methods: dict[str, MethodAccuracy], name: str) -> float:
+    return float(np.nanmean(methods[name].accuracy))
+
+
+def _sizes(methods: dict[str, MethodAccuracy]) -> list[int]:
+    """The training sizes of Figure 6 for which the trace is long enough."""
+    return [n for n in TRAINING_SIZES if f"n={n} 2D" in methods]
+
+
+def _figure_6(methods: dict[str, MethodAccuracy]) -> Iterator[str]:
+    sizes = _sizes(methods)
     yield "### Figure 6: accuracy by training days"
     yield ""
     yield "In the paper flat from 30 to 90: about 55 %, 63 % and 72 %."
@@ -150,44 +159,38 @@ def _sizes(all_judged: dict[str, Judged]) -> Iterator[str]:
     yield f"| method | {' | '.join(map(str, sizes))} |"
     yield "|---" * (len(sizes) + 1) + "|"
     for label, key in (("1D, majority", "1D"), ("2D", "2D"), ("3D", "3D")):
-        cells = [f"{np.nanmean(all_judged[f'n={n} {key}'].accuracy):.2%}" for n in sizes]
+        cells = [f"{_mean(methods, f'n={n} {key}'):.2%}" for n in sizes]
         yield f"| {label} | {' | '.join(cells)} |"
 
 
-def _counts(all_judged: dict[str, Judged]) -> Iterator[str]:
+def _figure_7(methods: dict[str, MethodAccuracy]) -> Iterator[str]:
     yield "### Figure 7: accuracy by number of experts"
     yield ""
     yield "In the paper highest, 72.72 %, at 20; single expert 62.93 %."
     yield ""
     yield f"| method | {' | '.join(map(str, EXPERT_COUNTS))} |"
     yield "|---" * (len(EXPERT_COUNTS) + 1) + "|"
-    cells = [f"{np.nanmean(all_judged[f'k={k}'].accuracy):.2%}" for k in EXPERT_COUNTS]
+    cells = [f"{_mean(methods, f'k={k}'):.2%}" for k in EXPERT_COUNTS]
     yield f"| 3D | {' | '.join(cells)} |"
-    alone = f"{np.nanmean(all_judged['2D'].accuracy):.2%}"
-    yield f"| 2D | {' | '.join([alone] * len(EXPERT_COUNTS))} |"
+    cells = [f"{_mean(methods, '2D'):.2%}"] * len(EXPERT_COUNTS)
+    yield f"| 2D | {' | '.join(cells)} |"
 
 
-def drawn(found: Found, fresh: Fresh) -> dict[str, str]:
-    """Figures 6, 7 and 8 as SVG; the paper's numbers dashed where it has any."""
-    judgements = {name: judged(score, found.truth) for name, score in found.said.items()}
-
-    def mean(name: str) -> float:
-        return float(np.nanmean(judgements[name].accuracy))
-
-    sizes = [n for n in TRAINING_SIZES if f"n={n} 2D" in judgements]
-    by_size = {key: [mean(f"n={n} {key}") for n in sizes] for key in ("1D", "2D", "3D")}
+def draw_figures(result: Found, crawl: Fresh) -> dict[str, str]:
+    """Figures 6, 7 and 8 as SVG, with the paper's numbers where it has any."""
+    methods = {name: measure(decision, result.truth) for name, decision in result.said.items()}
+    sizes, counts = _sizes(methods), len(EXPERT_COUNTS)
+    by_size = {key: [_mean(methods, f"n={n} {key}") for n in sizes] for key in ("1D", "2D", "3D")}
     theirs = {"1D, paper": 0.5484, "2D, paper": 0.6293, "3D, paper": 0.7272}
     by_size |= {name: [value] * len(sizes) for name, value in theirs.items()}
     by_count = {
-        "3D": [mean(f"k={k}") for k in EXPERT_COUNTS],
-        "2D": [mean("2D")] * len(EXPERT_COUNTS),
+        "3D": [_mean(methods, f"k={k}") for k in EXPERT_COUNTS],
+        "2D": [_mean(methods, "2D")] * counts,
+        "3D at 20, paper": [0.7272] * counts,
+        "2D, paper": [0.6293] * counts,
     }
-    by_count |= {
-        "3D at 20, paper": [0.7272] * len(EXPERT_COUNTS),
-        "2D, paper": [0.6293] * len(EXPERT_COUNTS),
-    }
-    days = np.arange(1, len(next(iter(fresh.fresh.values()))) + 1).tolist()
-    by_day = {name: smoothed(values, over=20).tolist() for name, values in fresh.fresh.items()}
+    days = np.arange(1, len(next(iter(crawl.fresh.values()))) + 1).tolist()
+    by_day = {name: smoothed(values, over=20).tolist() for name, values in crawl.fresh.items()}
     return {
         "figure-6": curves(sizes, by_size, label="training days", name="figure-6"),
         "figure-7": curves(EXPERT_COUNTS, by_count, label="experts", name="figure-7"),
