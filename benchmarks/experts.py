@@ -14,8 +14,8 @@ from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.model import Budget
-from recrawl.papers.radinsky.data import Protocol, prepare
-from recrawl.papers.radinsky.experiment import MAIN, Views
+from recrawl.papers.radinsky.data import PredictionProtocol, prepare
+from recrawl.papers.radinsky.experiment import MAIN, TargetExperts
 from recrawl.papers.radinsky.pooled import pooled_boosting
 from recrawl.papers.radinsky.relatedness.correlation import most_correlated
 from recrawl.papers.radinsky.relatedness.warping import nearest_by_dtw
@@ -74,15 +74,15 @@ def recall(fast: Neighbours, exact: Neighbours) -> float:
 
 def taught(folder: str) -> tuple[float, float, float, float]:
     """Seconds a page and share right: a machine a page, expert and day; one boosting over all."""
-    material = prepare(read_trace(folder), Protocol(alpha=0.1, detector="digest"))
-    pages, truth = material.pages, material.truth > 0
+    data = prepare(read_trace(folder), PredictionProtocol(alpha=0.1, detector="digest"))
+    pages, truth = data.pages, data.truth > 0
     few = range(min(20, len(pages)))
-    Views(material, 0).voted(MAIN, 2, material.setup)  # compiles
+    TargetExperts(data, 0).vote(MAIN, 2, data.setup)  # compiles
     begin = perf_counter()
-    said = np.array([Views(material, page).voted(MAIN, K, material.setup) for page in few])
+    said = np.array([TargetExperts(data, page).vote(MAIN, K, data.setup) for page in few])
     machines = (perf_counter() - begin) / len(few)
     begin = perf_counter()
-    boosted = pooled_boosting(pages, material.related[MAIN], material.setup)
+    boosted = pooled_boosting(pages, data.related[MAIN], data.setup)
     boosting = (perf_counter() - begin) / len(pages)
     right = float(((said > 0) == truth[: len(few)]).mean())
     return machines, right, boosting, float(((boosted[: len(few)] > 0) == truth[: len(few)]).mean())

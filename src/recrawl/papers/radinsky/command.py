@@ -1,4 +1,4 @@
-"""`recrawl paper radinsky`."""
+"""The command `recrawl paper radinsky`."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from recrawl.cli.common import progress_bar, say
 
 def radinsky(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="With texts.")],
-    pages: Annotated[int, typer.Option(help="Most pages, drawn from those that pass.")] = 300,
+    pages: Annotated[int, typer.Option(help="Most pages, of those that pass.")] = 300,
     alpha: Annotated[float, typer.Option(help="Least share of days a page must flip on.")] = 0.3,
     n: Annotated[int, typer.Option("--n", help="Days to learn from.")] = 50,
     k: Annotated[int, typer.Option("--k", help="Experts of a page.")] = 20,
-    days: Annotated[int, typer.Option(help="Days to foretell, the last of the trace.")] = 60,
+    days: Annotated[int, typer.Option(help="Days to predict, the last of the trace.")] = 60,
     window: Annotated[int, typer.Option("--l", help="Days that features look back.")] = 1,
     ahead: Annotated[int, typer.Option("--sigma", help="Days ahead.")] = 1,
     detector: Annotated[str, typer.Option(help="What counts as a change.")] = "chi-squared",
     words: Annotated[int, typer.Option(help="Size of the vocabulary.")] = 20_000,
     seed: Annotated[int, typer.Option(help="Draws pages and bootstraps.")] = 0,
     folder: Annotated[
-        Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
+        Path, typer.Option("--out", "-o", help="Folder for results; an interrupted run continues.")
     ] = Path("radinsky"),
-    report: Annotated[Path | None, typer.Option(help="Write the tables here: Markdown.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the tables: Markdown.")] = None,
     *,
     figures: Annotated[
         bool, typer.Option("--figures", help="Figures 6 to 8 too, as tables and as SVG in --out.")
     ] = False,
 ) -> None:
-    """Experts (Radinsky & Bennett 2013): Tables 1 to 3 beside the paper's own numbers."""
+    """Experts (Radinsky & Bennett 2013): Tables 1 to 3 beside the paper's numbers."""
     import time
 
     from recrawl.lab.traces import open_trace
-    from recrawl.papers.radinsky.crawl import crawled
-    from recrawl.papers.radinsky.data import Protocol
-    from recrawl.papers.radinsky.experiment import radinsky as run
+    from recrawl.papers.radinsky.crawl import replay_policies
+    from recrawl.papers.radinsky.data import PredictionProtocol
+    from recrawl.papers.radinsky.experiment import predict_changes
     from recrawl.papers.radinsky.tables import draw_figures, tables
 
-    protocol = Protocol(
+    protocol = PredictionProtocol(
         pages=pages,
         alpha=alpha,
         n=n,
@@ -54,15 +54,15 @@ def radinsky(
         seed=seed,
     )
     begin, opened = time.perf_counter(), open_trace(trace)
-    with progress_bar("foretelling") as told:
-        found = run(opened, folder, protocol, progress=told)
-    text = tables(found)
+    with progress_bar("predicting") as progress:
+        predictions = predict_changes(opened, folder, protocol, progress=progress)
+    text = tables(predictions)
     took = f"Tables took {time.perf_counter() - begin:.0f} s."
     if figures:
-        with progress_bar("crawling") as told:
-            fresh = crawled(opened, folder, progress=told)
-        text += "\n" + fresh.table()
-        for name, figure in draw_figures(found, fresh).items():
+        with progress_bar("crawling") as progress:
+            freshness = replay_policies(opened, folder, progress=progress)
+        text += "\n" + freshness.table()
+        for name, figure in draw_figures(predictions, freshness).items():
             (folder / f"{name}.svg").write_text(figure, encoding="utf-8")
     say(text)
     say(took)

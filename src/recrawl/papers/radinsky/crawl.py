@@ -1,4 +1,4 @@
-"""Radinsky & Bennett (2013), section 8.3: does a crawl stay fresher by what related pages tell?"""
+"""The crawl of §8.3: how fresh do copies stay under each policy?"""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
 
-SHARE = 0.1  #: of the pages, a day
-STEP = 20  #: days that a cell of the table is the mean of
+BUDGET_SHARE = 0.1  #: of the pages, per day
+STEP = 20  #: days averaged in a cell of the table
 BASELINE = "coin"
-DAYS = 180  #: at most, the first of the trace; the paper has 160
-#: The paper's three; then one model for all pages, the highest chances first; pages longest unseen;
-#: by the plain rate; and what recrawl does unless told otherwise.
+MAX_DAYS = 180  #: the first of the trace; the paper has 160
+#: The three of the paper; one model for all pages, highest probability first; oldest first; the
+#: plain rate; the default policy.
 POLICIES = (
     "coin",
     "coin:by=content",
@@ -40,23 +40,23 @@ POLICIES = (
 
 
 @dataclass(frozen=True)
-class Fresh:
-    """By policy the share of copies that are right, a day after the other; the changes found."""
+class CrawlFreshness:
+    """Results by policy."""
 
-    fresh: dict[str, FloatArray]
-    found: dict[str, float]  #: share of the fetches
+    fresh: dict[str, FloatArray]  #: share of copies that are up to date, by day
+    change_ratio: dict[str, float]  #: share of fetches that showed a change
 
     def table(self) -> str:
-        """As Markdown, in steps of days, with what each gains over the coin of frequencies."""
+        """Figure 8 as a Markdown table, with the gain of each policy over the baseline."""
         days = len(self.fresh[BASELINE])
         ends = range(STEP, days + 1, max(STEP, days // 8 // STEP * STEP))
         lines = [
-            f"### Figure 8: freshness by day, {SHARE:.0%} of the pages a day",
+            f"### Figure 8: freshness by day, {BUDGET_SHARE:.0%} of the pages a day",
             "",
-            f"Means of {STEP} days up to the day named. In the paper from 0.40 to 0.65; 2D is",
-            "above 1D from day 50, 3D equals 2D at 80 and is above it from 100. Gain: over `coin`",
-            "on all days, with 95 % interval of a block bootstrap. Found: the share of fetches",
-            "that showed a change.",
+            f"Means of the {STEP} days up to each day. In the paper from 0.40 to 0.65; 2D is",
+            "above 1D from day 50; 3D equals 2D at day 80 and is above it from day 100. Gain: over",
+            "`coin`, all days, with the 95 % interval of a block bootstrap. Found: share of",
+            "fetches that showed a change.",
             "",
             f"| policy | {' | '.join(map(str, ends))} | all days | gain | found |",
             "|---" * (len(list(ends)) + 4) + "|",
@@ -67,25 +67,30 @@ class Fresh:
             if policy != BASELINE:
                 test = paired_difference(fresh, self.fresh[BASELINE])
                 gain = f"{test.mean:+.4f} ({test.low:+.4f} to {test.high:+.4f})"
-            cells += [f"{fresh.mean():.4f}", gain, f"{self.found[policy]:.2%}"]
+            cells += [f"{fresh.mean():.4f}", gain, f"{self.change_ratio[policy]:.2%}"]
             lines.append(f"| `{policy}` | {' | '.join(cells)} |")
         return "\n".join(lines) + "\n"
 
 
-def crawled(trace: Trace, folder: Path, *, progress: Progress | None = None) -> Fresh:
-    """Replay each policy over the pages there throughout; `folder` keeps the results."""
+def replay_policies(
+    trace: Trace, folder: Path, *, progress: Progress | None = None
+) -> CrawlFreshness:
+    """Replay each policy on the pages present throughout; `folder` keeps the results."""
     begin, end = trace.window
-    trace = replace(trace, window=(begin, min(end, begin + DAYS * DAY)))
+    trace = replace(trace, window=(begin, min(end, begin + MAX_DAYS * DAY)))
     trace = trace.take(trace.alive())
     settings = digest(trace.content, trace.window)
-    tasks = [ExperimentTask(policy, settings, _replayed, (policy,), "npz") for policy in POLICIES]
+    tasks = [ExperimentTask(policy, settings, _replay, (policy,), "npz") for policy in POLICIES]
     results = run_experiment(tasks, folder, shared=trace, progress=progress)
-    return Fresh(
+    return CrawlFreshness(
         {policy: result["fresh"] for policy, result in results.items()},
-        {policy: float(result["found"]) for policy, result in results.items()},
+        {policy: float(result["change_ratio"]) for policy, result in results.items()},
     )
 
 
-def _replayed(trace: Trace, policy: str) -> dict[str, FloatArray]:
-    run = daily(trace, replay(trace, policy, Budget(share=SHARE)))
-    return {"fresh": run.fresh, "found": np.asarray(run.changed.sum() / run.fetched.sum())}
+def _replay(trace: Trace, policy: str) -> dict[str, FloatArray]:
+    days = daily(trace, replay(trace, policy, Budget(share=BUDGET_SHARE)))
+    return {
+        "fresh": days.fresh,
+        "change_ratio": np.asarray(days.changed.sum() / days.fetched.sum()),
+    }

@@ -37,7 +37,7 @@ EXPERT_COUNTS = (10, 15, 20, 25, 30)  #: Figure 7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Protocol:
+class PredictionProtocol:
     """Parameters of the experiment."""
 
     pages: int = 300  #: at most
@@ -83,7 +83,7 @@ class ExperimentData:
         return self.changed[:, self.setup.days + self.setup.ahead]
 
 
-def prepare(trace: Trace, protocol: Protocol) -> ExperimentData:
+def prepare(trace: Trace, protocol: PredictionProtocol) -> ExperimentData:
     """Choose pages and days, count words, label changes, find related pages."""
     days, needed = days_of(trace), protocol.n + protocol.days + protocol.ahead
     if days < needed:
@@ -114,7 +114,7 @@ def prepare(trace: Trace, protocol: Protocol) -> ExperimentData:
 
 
 def choose_pages(
-    trace: Trace, version: IntArray, protocol: Protocol
+    trace: Trace, version: IntArray, protocol: PredictionProtocol
 ) -> tuple[IntArray, FloatArray, int]:
     """At most `protocol.pages` pages that pass the filter, their changes; how many pass."""
     random = np.random.default_rng(protocol.seed)
@@ -134,7 +134,7 @@ def choose_pages(
 
 
 def passing_pages(
-    trace: Trace, version: IntArray, protocol: Protocol
+    trace: Trace, version: IntArray, protocol: PredictionProtocol
 ) -> tuple[IntArray, FloatArray]:
     """The pages whose behaviour flips on a share alpha of the days (§7.1), and their changes."""
     present = _present(version, protocol)
@@ -147,7 +147,7 @@ def passing_pages(
     return rows[share >= protocol.alpha], changed[share >= protocol.alpha]
 
 
-def _present(version: IntArray, protocol: Protocol) -> IntArray:
+def _present(version: IntArray, protocol: PredictionProtocol) -> IntArray:
     """Pages present on any day that the experiment uses."""
     return np.flatnonzero(version[:, -protocol.days - protocol.n :].max(axis=1) >= 0)
 

@@ -1,7 +1,7 @@
-"""Radinsky & Bennett (2013): do related pages tell when a page will change?
+"""The experiment of §8.1 and §8.2: every method predicts the changes of every page, day by day.
 
-Predicts the changes of every page on each of the last `days` days of the trace, from the `n` days
-before. Results are kept in a folder; an interrupted experiment continues from them.
+Predicts each of the last `days` days of the trace from the `n` days before it. A folder keeps
+results; an interrupted experiment continues from them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from recrawl.papers.radinsky.data import (
     EXPERT_COUNTS,
     TRAINING_SIZES,
     ExperimentData,
-    Protocol,
+    PredictionProtocol,
     prepare,
 )
 from recrawl.papers.radinsky.pooled import pooled_boosting
@@ -43,114 +43,109 @@ if TYPE_CHECKING:
 WORKERS = 2
 PAGES_PER_TASK = 10
 SELECTIONS = ("graph", "content", "correlation", "warping")
-MAIN = "correlation"  #: how experts are chosen where the paper does not say otherwise
+MAIN = "correlation"  #: how experts are selected, except in Table 3
 
 
 @dataclass(frozen=True)
-class Found:
-    """What every method said: above 0 for a change, a row a page, a column a day."""
+class Predictions:
+    """Decision values of each method, pages × days; above 0 predicts a change."""
 
-    protocol: Protocol
-    said: dict[str, FloatArray]
-    truth: FloatArray  #: NaN where nobody knows
+    protocol: PredictionProtocol
+    decisions: dict[str, FloatArray]
+    truth: FloatArray  #: NaN where unknown
     n_passing: int
     n_present: int
 
 
-def radinsky(
-    trace: Trace,
-    folder: Path,
-    protocol: Protocol,
-    *,
-    progress: Progress | None = None,
-) -> Found:
+def predict_changes(
+    trace: Trace, folder: Path, protocol: PredictionProtocol, *, progress: Progress | None = None
+) -> Predictions:
     """Run what is left of the experiment; `folder` keeps the results."""
-    material = prepare(trace, protocol)
-    settings, n = _settings(material, protocol), len(material.changed)
+    data = prepare(trace, protocol)
+    settings, n = _settings(data, protocol), len(data.changed)
     tasks = [
-        ExperimentTask(f"pages-{targets[0]}", settings, _run, (targets, protocol), "npz")
+        ExperimentTask(f"pages-{targets[0]}", settings, _predict, (targets, protocol), "npz")
         for targets in (range(n)[i : i + PAGES_PER_TASK] for i in range(0, n, PAGES_PER_TASK))
     ]
-    parts = run_experiment(
-        tasks, folder, shared=material, processes=WORKERS, progress=progress
-    ).values()
-    names = next(iter(parts))
-    said = {name: np.concatenate([part[name] for part in parts]) for name in names}
-    said["boosting over all"] = pooled_boosting(
-        material.pages, _main(material, protocol), material.setup
-    )
-    return Found(protocol, said, material.truth, material.n_passing, material.n_present)
+    results = run_experiment(tasks, folder, shared=data, processes=WORKERS, progress=progress)
+    parts = list(results.values())
+    decisions = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    experts, k = data.related[MAIN], protocol.k
+    experts = Neighbours(experts.row[:, :k], experts.weight[:, :k])
+    decisions["boosting over all"] = pooled_boosting(data.pages, experts, data.setup)
+    return Predictions(protocol, decisions, data.truth, data.n_passing, data.n_present)
 
 
-def _main(material: ExperimentData, protocol: Protocol) -> Neighbours:
-    near = material.related[MAIN]
-    return Neighbours(near.row[:, : protocol.k], near.weight[:, : protocol.k])
-
-
-def _said(material: ExperimentData, target: int, protocol: Protocol) -> dict[str, FloatArray]:
-    """What every method says of one page."""
-    label, setup = material.changed[target], material.setup
-    seen = Views(material, target)
-    out = {"1D": change_frequency(label, setup) - 0.5, "2D": seen.said(target, setup)}
-    for way in SELECTIONS:
-        out[way] = seen.voted(way, protocol.k, setup)
-    whole = relational_union([seen.feature_products(e) for e in seen.experts(MAIN, protocol.k)[0]])
-    out["union"] = single_expert(whole, label, setup)
-    out["bagging"] = bagging(whole, label, setup, seed=protocol.seed)
-    out["boosting"] = adaboost(whole, label, setup)
-    if protocol.figures:
-        for k in EXPERT_COUNTS:
-            out[f"k={k}"] = seen.voted(MAIN, k, setup)
-        for n in (size for size in TRAINING_SIZES if size <= setup.days[0]):
-            other = replace(setup, n=n)
-            out[f"n={n} 1D"] = change_frequency(label, other) - 0.5
-            out[f"n={n} 2D"] = seen.said(target, other)
-            out[f"n={n} 3D"] = seen.voted(MAIN, protocol.k, other)
-    return out
-
-
-class Views:
-    """Pages as one target sees them; each is looked at once."""
-
-    def __init__(self, material: ExperimentData, target: int) -> None:
-        self.material = material
-        self.target = target
-        self._views: dict[int, FeatureProducts] = {}
-        self._said: dict[tuple[int, int], FloatArray] = {}
-
-    def feature_products(self, expert: int) -> FeatureProducts:
-        if expert not in self._views:
-            pages = self.material.pages
-            other = None if expert == self.target else pages[expert]
-            self._views[expert] = feature_products(pages[self.target], other, self.material.setup)
-        return self._views[expert]
-
-    def said(self, expert: int, setup: Setup) -> FloatArray:
-        key = (expert, setup.n)
-        if key not in self._said:
-            label = self.material.changed[self.target]
-            self._said[key] = single_expert(self.feature_products(expert), label, setup)
-        return self._said[key]
-
-    def experts(self, way: str, k: int) -> tuple[list[int], FloatArray]:
-        """The page itself, which weighs 1, and the k most related."""
-        near = self.material.related[way]
-        row, weight = near.row[self.target, :k], near.weight[self.target, :k]
-        return [self.target, *row[row >= 0].tolist()], np.append(1.0, weight[row >= 0])
-
-    def voted(self, way: str, k: int, setup: Setup) -> FloatArray:
-        rows, weight = self.experts(way, k)
-        return weighted_vote(np.array([self.said(e, setup) for e in rows]), weight) - 0.5
-
-
-def _settings(material: ExperimentData, protocol: Protocol) -> str:
-    """The digest of everything that shapes the results."""
-    snapshots = material.snapshots
-    related = [column for near in material.related.values() for column in (near.row, near.weight)]
-    arrays = (snapshots.counts.data, snapshots.copy, material.changed, *related)
+def _settings(data: ExperimentData, protocol: PredictionProtocol) -> str:
+    """Digest of everything that shapes the results."""
+    snapshots = data.snapshots
+    related = [column for near in data.related.values() for column in (near.row, near.weight)]
+    arrays = (snapshots.counts.data, snapshots.copy, data.changed, *related)
     return digest(*arrays, asdict(protocol))
 
 
-def _run(material: ExperimentData, targets: range, protocol: Protocol) -> dict[str, FloatArray]:
-    rows = [_said(material, target, protocol) for target in targets]
+def _predict(
+    data: ExperimentData, targets: range, protocol: PredictionProtocol
+) -> dict[str, FloatArray]:
+    """Decision values of every method for some pages."""
+    rows = [_predict_page(data, target, protocol) for target in targets]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _predict_page(
+    data: ExperimentData, target: int, protocol: PredictionProtocol
+) -> dict[str, FloatArray]:
+    label, setup, k = data.changed[target], data.setup, protocol.k
+    page = TargetExperts(data, target)
+    out = {"1D": change_frequency(label, setup) - 0.5, "2D": page.decisions(target, setup)}
+    for selection in SELECTIONS:
+        out[selection] = page.vote(selection, k, setup)
+    union = relational_union([page.features(e) for e in page.experts(MAIN, k)[0]])
+    out["union"] = single_expert(union, label, setup)
+    out["bagging"] = bagging(union, label, setup, seed=protocol.seed)
+    out["boosting"] = adaboost(union, label, setup)
+    if protocol.figures:
+        for count in EXPERT_COUNTS:
+            out[f"k={count}"] = page.vote(MAIN, count, setup)
+        for n in (size for size in TRAINING_SIZES if size <= setup.days[0]):
+            other = replace(setup, n=n)
+            out[f"n={n} 1D"] = change_frequency(label, other) - 0.5
+            out[f"n={n} 2D"] = page.decisions(target, other)
+            out[f"n={n} 3D"] = page.vote(MAIN, k, other)
+    return out
+
+
+class TargetExperts:
+    """The experts of one target page; features and decisions of each are computed once."""
+
+    def __init__(self, data: ExperimentData, target: int) -> None:
+        self.data = data
+        self.target = target
+        self._features: dict[int, FeatureProducts] = {}
+        self._decisions: dict[tuple[int, int], FloatArray] = {}
+
+    def features(self, expert: int) -> FeatureProducts:
+        if expert not in self._features:
+            pages = self.data.pages
+            other = None if expert == self.target else pages[expert]
+            self._features[expert] = feature_products(pages[self.target], other, self.data.setup)
+        return self._features[expert]
+
+    def decisions(self, expert: int, setup: Setup) -> FloatArray:
+        """Decision value of one expert on each day."""
+        key = (expert, setup.n)
+        if key not in self._decisions:
+            label = self.data.changed[self.target]
+            self._decisions[key] = single_expert(self.features(expert), label, setup)
+        return self._decisions[key]
+
+    def experts(self, selection: str, k: int) -> tuple[list[int], FloatArray]:
+        """The target itself, with weight 1, and the k most related pages; their weights."""
+        near = self.data.related[selection]
+        row, weight = near.row[self.target, :k], near.weight[self.target, :k]
+        return [self.target, *row[row >= 0].tolist()], np.append(1.0, weight[row >= 0])
+
+    def vote(self, selection: str, k: int, setup: Setup) -> FloatArray:
+        """Weighted vote of the experts on each day, less a half."""
+        rows, weight = self.experts(selection, k)
+        return weighted_vote(np.array([self.decisions(e, setup) for e in rows]), weight) - 0.5

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from recrawl.model import BoolArray, FloatArray
-    from recrawl.papers.radinsky.crawl import Fresh
-    from recrawl.papers.radinsky.experiment import Found
+    from recrawl.papers.radinsky.crawl import CrawlFreshness
+    from recrawl.papers.radinsky.experiment import Predictions
 
 #: By table: the method as the paper calls it, its name here, the accuracy in the paper.
 TABLES: Final = {
@@ -90,17 +90,17 @@ def _auc(decision: FloatArray, yes: BoolArray) -> float:
     return float(above / n_yes / (len(yes) - n_yes))
 
 
-def drawn_baseline(result: Found) -> MethodAccuracy:
+def drawn_baseline(result: Predictions) -> MethodAccuracy:
     """The baseline as printed (§5.1): predict a change with probability p; expected accuracy."""
-    decision, truth = result.said["1D"], result.truth
+    decision, truth = result.decisions["1D"], result.truth
     known, p = np.isfinite(truth), decision + 0.5
     right = np.where(known, np.where(truth > 0, p, 1 - p), np.nan)
     return _measure(right, decision, truth, known)
 
 
-def tables(result: Found) -> str:
+def tables(result: Predictions) -> str:
     """All tables, as Markdown."""
-    methods = {name: measure(decision, result.truth) for name, decision in result.said.items()}
+    methods = {name: measure(decision, result.truth) for name, decision in result.decisions.items()}
     methods["1D drawn"] = drawn_baseline(result)
     sections = [[_summary(result)]]
     sections += [list(_table(name, rows, methods)) for name, rows in TABLES.items()]
@@ -109,7 +109,7 @@ def tables(result: Found) -> str:
     return "\n".join("\n".join(section) + "\n" for section in sections)
 
 
-def _summary(result: Found) -> str:
+def _summary(result: Predictions) -> str:
     given, pages = result.protocol, len(result.truth)
     n_pages = units.count(result.n_present, "page")
     flip = f"flip on {given.alpha:.0%} of the days or more" if given.alpha > 0 else "may be taken"
@@ -176,9 +176,9 @@ def _figure_7(methods: dict[str, MethodAccuracy]) -> Iterator[str]:
     yield f"| 2D | {' | '.join(cells)} |"
 
 
-def draw_figures(result: Found, crawl: Fresh) -> dict[str, str]:
+def draw_figures(result: Predictions, crawl: CrawlFreshness) -> dict[str, str]:
     """Figures 6, 7 and 8 as SVG, with the paper's numbers where it has any."""
-    methods = {name: measure(decision, result.truth) for name, decision in result.said.items()}
+    methods = {name: measure(decision, result.truth) for name, decision in result.decisions.items()}
     sizes, counts = _sizes(methods), len(EXPERT_COUNTS)
     by_size = {key: [_mean(methods, f"n={n} {key}") for n in sizes] for key in ("1D", "2D", "3D")}
     theirs = {"1D, paper": 0.5484, "2D, paper": 0.6293, "3D, paper": 0.7272}
