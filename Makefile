@@ -30,7 +30,7 @@ docs: .venv/.ready  ## what the code blocks of the documentation print
 	$(BIN)/python docs/blocks.py
 
 results: .venv/.ready  ## what policies find on real traces
-	$(BIN)/python docs/results.py
+	$(BIN)/python -m benchmarks.results
 
 papers: .venv/.ready  ## the papers' experiments, beside the papers' numbers
 	$(BIN)/python -m recrawl.papers.santos.page

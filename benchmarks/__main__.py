@@ -12,7 +12,7 @@ from pathlib import Path
 
 import benchmarks
 
-SKIP = {"__main__", "choose", "harness"}
+SKIP = {"__main__", "choose", "harness", "replays", "results"}
 PAGE = Path("docs/performance.md")
 HEAD = "# Speed and memory\n\nMade by `make bench`, or one by one: `python -m benchmarks search --write`."
 LIBRARIES = ("numpy", "numba", "duckdb", "pyarrow", "selectolax", "fastwarc", "scrapy")

@@ -3,69 +3,67 @@
     python -m benchmarks.choose [FOLDER]
 
 Replays `auto` on the traces in ../shared/traces and on worlds, in eight parts a day, with other
-numbers and without each ingredient, and writes docs/choosing.md. Runs are kept in the folder
-`choosing` and not made twice: empty it after a change of the policy.
+numbers and without each ingredient, and writes docs/choosing.md. Finished replays are kept in
+FOLDER, by default `choosing`. Empty it after a change of the policy.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import ExitStack
-from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import numpy as np
 
-from recrawl import registry, units
-from recrawl.auto import copy, hazard, learner, online
-from recrawl.auto import page_history as own
-from recrawl.auto import trees as boosted
+from benchmarks.replays import (
+    PROCESSES,
+    TRACES,
+    VERSIONS,
+    Scores,
+    mean,
+    opened,
+    report,
+    scores,
+    trace_folders,
+)
+from recrawl import registry
+from recrawl.auto import copy, hazard, learner, online, page_history, trees
 from recrawl.auto.features import DAYS, LIKE, MOVING, NAMES, FeatureState
-from recrawl.lab.bounds import clairvoyant
-from recrawl.lab.metrics import daily, summary
-from recrawl.lab.replay import replay
-from recrawl.lab.traces import open_trace
+from recrawl.lab.bounds import captured
+from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.worlds import write
 from recrawl.policies import auto
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from types import ModuleType
 
     from recrawl.model import IntArray
 
-TRACES = Path("../shared/traces")
 PAGE = Path("docs/choosing.md")
 PARTS, SEEDS, BUDGETS, BUDGET = 8, 3, ("1%", "2%", "5%"), "2%"
-SMALL = 200  #: pages below which a few fetches are all, and chance decides
-MORE = 8  #: orders of ties then
+SMALL_TRACE = 200  #: pages; with fewer, a few fetches are all, and chance decides
+SEEDS_IF_SMALL = 8
 WORLDS = ("poisson", "releases", "bursty", "leaders", "flapping")
 WORLD = {"pages": 400, "days": 90, "seed": 5}
 SLACK = 0.002  #: of freshness that may be lost to oldest-first and to `poisson`
-AUTO, HAZARD, BOOSTED, ONLINE = (
-    "policies.auto",
-    "forecast.online.hazard",
-    "forecast.online.boosted",
-    "forecast.online.online",
-)
-#: By name of the variant, the constant that is otherwise: module, name, value.
-NUMBERS: dict[str, tuple[str, str, float]] = {
-    "fresh 0": (AUTO, "FRESH", 0.0),
-    "fresh 0.1": (AUTO, "FRESH", 0.1),
-    "fresh 0.4": (AUTO, "FRESH", 0.4),
-    "optimism 0": (ONLINE, "OPTIMISM", 0.0),
-    "optimism 2": (ONLINE, "OPTIMISM", 2.0),
-    "optimism 8": (ONLINE, "OPTIMISM", 8.0),
-    "ridge 20": (HAZARD, "RIDGE", 20.0),
-    "ridge 120": (HAZARD, "RIDGE", 120.0),
-    "shrink 20": (BOOSTED, "SHRINK", 20.0),
+#: By name of the variant, the constant that differs: module, name, value.
+NUMBERS: dict[str, tuple[ModuleType, str, float]] = {
+    "fresh 0": (auto, "FRESH", 0.0),
+    "fresh 0.1": (auto, "FRESH", 0.1),
+    "fresh 0.4": (auto, "FRESH", 0.4),
+    "optimism 0": (online, "OPTIMISM", 0.0),
+    "optimism 2": (online, "OPTIMISM", 2.0),
+    "optimism 8": (online, "OPTIMISM", 8.0),
+    "ridge 20": (hazard, "RIDGE", 20.0),
+    "ridge 120": (hazard, "RIDGE", 120.0),
+    "shrink 20": (trees, "SHRINK", 20.0),
 }
 #: By name of the variant, the columns that are left out.
 LEFT_OUT: dict[str, Sequence[str]] = {
-    "without how lately": own.NAMES,
+    "without how lately": page_history.NAMES,
     "without days of groups": DAYS,
     "without pattern": DAYS[4:],
     "without like pages": LIKE,
@@ -89,13 +87,13 @@ the least that any trace is fresher than with oldest-first, and than with `poiss
 """
 MAIN = f"""## Against oldest-first and `poisson`
 
-Means over {SEEDS} orders of ties; {MORE} where there are fewer than {SMALL} pages, for then a few fetches are
+Means over {SEEDS} orders of ties; {SEEDS_IF_SMALL} where there are fewer than {SMALL_TRACE} pages, for then a few fetches are
 all, and chance decides.
 """
 OTHERS = f"""## With other numbers
 
-{BUDGET} a day, one order of ties ({MORE} below {SMALL} pages); differences below three points are noise.
-`auto` has fresh {auto.FRESH:g}, optimism {online.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {boosted.SHRINK:g}.
+{BUDGET} a day, one order of ties ({SEEDS_IF_SMALL} below {SMALL_TRACE} pages); differences below three points are noise.
+`auto` has fresh {auto.FRESH:g}, optimism {online.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {trees.SHRINK:g}.
 """
 WITHOUT = """## Without each ingredient
 
@@ -116,8 +114,7 @@ MADE = f"""## Worlds
 {WORLD["pages"]} pages, {WORLD["days"]} days, {BUDGET} a day, means over {SEEDS} orders of ties: change ratio / freshness.
 Where pages are independent (`poisson`) there is nothing to learn from others.
 """
-Cell = dict[str, float]
-Cells = dict[tuple[str, str, str], Cell]
+Cells = dict[tuple[str, str, str], Scores]  #: by trace, budget and variant
 
 
 def altered(variant: str) -> ExitStack:
@@ -125,7 +122,7 @@ def altered(variant: str) -> ExitStack:
     stack = ExitStack()
     if variant in NUMBERS:
         module, name, value = NUMBERS[variant]
-        stack.enter_context(patch.object(import_module(f"recrawl.{module}"), name, value))
+        stack.enter_context(patch.object(module, name, value))
     if variant in LEFT_OUT:
         gone = np.array([NAMES.index(name) for name in LEFT_OUT[variant]])
         stack.enter_context(
@@ -142,9 +139,9 @@ def altered(variant: str) -> ExitStack:
 
 def _blank(columns: Any, gone: IntArray) -> Any:
     def blanked(*args: Any) -> Any:
-        found = columns(*args)
-        found[gone] = 0.0  # what never varies says nothing
-        return found
+        values = columns(*args)
+        values[gone] = 0.0  # a column that never varies says nothing
+        return values
 
     return blanked
 
@@ -153,119 +150,126 @@ def _trees_alone(linear: Any, trees: Any, columns: Any) -> Any:
     return (linear if trees is None else trees).log_ratio(columns)
 
 
-def run(trace: Any, variant: str, budget: str, seed: int) -> Cell:
-    """The metrics of one replay."""
+def replay_scores(_: None, path: Path, variant: str, budget: str, seed: int) -> Scores:
+    """One replay of a variant."""
     policy = variant if variant in CLASSIC else "auto"
-    parts = 1 if variant == IN_ONE else PARTS
     with altered(variant):
-        cycles = replay(trace, policy, units.budget(budget), parts=parts, seed=seed)
-    limit = clairvoyant(trace, cycles, cycles.spent())["change_ratio"]
-    return summary(daily(trace, cycles)) | {"limit": limit}
+        parts = 1 if variant == IN_ONE else PARTS
+        return scores(opened(path), policy, budget, parts=parts, seed=seed)
 
 
-def cells(folder: Path, path: Path) -> Cells:
-    """All that is asked of one trace, made or read: by trace, budget and variant."""
-    trace = open_trace(path)
+def count_pages(_: None, path: Path) -> int:
+    return len(opened(path))
 
-    def one(variant: str, budget: str, seed: int) -> Cell:
-        file = folder / f"{path.name}-{budget}-{variant}-{seed}.json".replace(" ", "_")
-        if not file.exists():
-            file.write_text(json.dumps(run(trace, variant, budget, seed)))
-            print(file.stem, file=sys.stderr, flush=True)
-        kept: Cell = json.loads(file.read_text())
-        return kept
 
-    def mean(variant: str, budget: str, seeds: int) -> Cell:
-        found = [one(variant, budget, seed) for seed in range(seeds)]
-        return {name: float(np.mean([run[name] for run in found])) for name in found[0]}
-
-    orders, once = (MORE, MORE) if len(trace) < SMALL else (SEEDS, 1)
-    many = BUDGETS if path.parent == TRACES else (BUDGET,)
-    asked = {(b, v): mean(v, b, orders) for b in many for v in (*CLASSIC, "auto")}
+def asked(path: Path, pages: int) -> Iterator[tuple[str, str, str, int]]:
+    """The name of each cell of a trace, its budget, its variant and over how many seeds."""
+    seeds, once = (SEEDS_IF_SMALL,) * 2 if pages < SMALL_TRACE else (SEEDS, 1)
+    for budget in BUDGETS if path.parent == TRACES else (BUDGET,):
+        yield from ((budget, budget, variant, seeds) for variant in (*CLASSIC, "auto"))
     if path.name == TIGHT[0]:
-        asked |= {(TIGHT[1], v): mean(v, TIGHT[1], SEEDS) for v in AT_STAKE}
-    if path.parent == TRACES:  # one order of ties for all that is compared with each other
-        asked |= {(f"{BUDGET} once", v): mean(v, BUDGET, once) for v in TRIED}
-    return {(path.name, *key): cell for key, cell in asked.items()}
+        yield from ((TIGHT[1], TIGHT[1], variant, SEEDS) for variant in AT_STAKE)
+    if path.parent == TRACES:  # the same seeds for all that is compared with each other
+        yield from ((f"{BUDGET} once", BUDGET, variant, once) for variant in TRIED)
+
+
+def all_cells(folder: Path, paths: list[Path]) -> Cells:
+    settings = {path: digest((path / VERSIONS).stat().st_size, PARTS) for path in paths}
+    counting = [
+        ExperimentTask(f"{path.name}-pages", settings[path], count_pages, (path,)) for path in paths
+    ]
+    pages = run_experiment(counting, folder, processes=PROCESSES).values()
+    cells = {
+        (path.name, name, variant): [
+            ExperimentTask(
+                f"{path.name}-{budget}-{variant}-{seed}",
+                settings[path],
+                replay_scores,
+                (path, variant, budget, seed),
+            )
+            for seed in range(seeds)
+        ]
+        for path, size in zip(paths, pages, strict=True)
+        for name, budget, variant, seeds in asked(path, size)
+    }
+    tasks = {task.key: task for group in cells.values() for task in group}
+    results = run_experiment(tasks.values(), folder, processes=PROCESSES, progress=report)
+    return {key: mean([results[task.key] for task in group]) for key, group in cells.items()}
 
 
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "choosing")
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = sorted(path.parent for path in TRACES.glob("*/versions.parquet"))
-    if not paths:
-        sys.exit(f"No traces in {TRACES}; {PAGE} stays as it is.")
+    paths = trace_folders(PAGE)
     for name in WORLDS:
         if not (folder / name).exists():
             write(registry.make("world", name).make(**WORLD), folder / name)
-    with get_context("spawn").Pool(2) as pool:
-        tasks = [(folder, path) for path in (*paths, *(folder / name for name in WORLDS))]
-        found = {k: c for part in pool.starmap(cells, tasks, chunksize=1) for k, c in part.items()}
-    PAGE.write_text(page(found, [path.name for path in paths]))
+    cells = all_cells(folder, [*paths, *(folder / name for name in WORLDS)])
+    PAGE.write_text(page(cells, [path.name for path in paths]))
 
 
-def page(found: Cells, traces: list[str]) -> str:
+def page(cells: Cells, traces: list[str]) -> str:
     lines = [HEAD, MAIN]
     for budget in BUDGETS:
-        lines += [f"### {budget} a day", "", *table(found, traces, budget, ("poisson", "auto")), ""]
+        lines += [f"### {budget} a day", "", *table(cells, traces, budget, ("poisson", "auto")), ""]
     once = f"{BUDGET} once"
-    lines += [OTHERS, *table(found, traces, once, ("poisson", *CHOICES)), ""]
-    lines += [LEFT, *left_out(found, traces, once), ""]
-    lines += [HARDEST, *table(found, TIGHT[:1], TIGHT[1], ("poisson", "auto", *AT_STAKE)), ""]
-    lines += [WITHOUT, *table(found, traces, once, ("auto", *LEFT_OUT, *MODELS, IN_ONE)), ""]
+    lines += [OTHERS, *table(cells, traces, once, ("poisson", *CHOICES)), ""]
+    lines += [LEFT, *left_out(cells, traces, once), ""]
+    lines += [HARDEST, *table(cells, TIGHT[:1], TIGHT[1], ("poisson", "auto", *AT_STAKE)), ""]
+    lines += [WITHOUT, *table(cells, traces, once, ("auto", *LEFT_OUT, *MODELS, IN_ONE)), ""]
     lines += [MADE, f"| | {' | '.join(WORLDS)} |", "|---" * (len(WORLDS) + 1) + "|"]
     for variant in (*CLASSIC, "auto"):
-        row = [found[world, BUDGET, variant] for world in WORLDS]
-        said = " | ".join(f"{cell['change_ratio']:.3f} / {cell['freshness']:.3f}" for cell in row)
-        lines.append(f"| `{variant}` | {said} |")
+        row = [cells[world, BUDGET, variant] for world in WORLDS]
+        text = " | ".join(f"{cell['change_ratio']:.3f} / {cell['freshness']:.3f}" for cell in row)
+        lines.append(f"| `{variant}` | {text} |")
     return "\n".join([*lines, ""])
 
 
-def table(found: Cells, traces: Sequence[str], budget: str, variants: Iterable[str]) -> list[str]:
-    """A row a variant, a column a trace."""
+def table(cells: Cells, traces: Sequence[str], budget: str, variants: Iterable[str]) -> list[str]:
+    """A row for each variant, a column for each trace."""
     names = " | ".join(traces)
     lines = [
         f"| | captured | {names} | than oldest | than poisson |",
         "|---" * (len(traces) + 4) + "|",
     ]
     for variant in variants:
-        row = [found[trace, budget, variant] for trace in traces]
-        got = [captured(found, trace, budget, variant) for trace in traces]
-        said = " | ".join(
+        row = [cells[trace, budget, variant] for trace in traces]
+        got = [way(cells, trace, budget, variant) for trace in traces]
+        text = " | ".join(
             f"{100 * part:.0f} / {cell['change_ratio']:.3f} / {cell['freshness']:.3f}"
             for part, cell in zip(got, row, strict=True)
         )
-        fresher = " | ".join(f"{fresh:+.4f}" for fresh in than(found, traces, budget, variant))
-        lines.append(f"| {variant} | {100 * np.mean(got):.1f} | {said} | {fresher} |")
+        fresher = " | ".join(f"{fresh:+.4f}" for fresh in than(cells, traces, budget, variant))
+        lines.append(f"| {variant} | {100 * np.mean(got):.1f} | {text} | {fresher} |")
     return lines
 
 
-def left_out(found: Cells, traces: list[str], budget: str) -> list[str]:
+def left_out(cells: Cells, traces: list[str], budget: str) -> list[str]:
     lines = ["| left out | chosen | there | `auto` there |", "|---|---|---|---|"]
     for trace in traces:
         rest = [other for other in traces if other != trace]
-        fit = [v for v in CHOICES if min(than(found, rest, budget, v)) >= -SLACK] or CHOICES
-        best = max(fit, key=lambda v: np.mean([captured(found, t, budget, v) for t in rest]))
-        there = [f"{100 * captured(found, trace, budget, v):.0f}" for v in (best, "auto")]
+        fit = [v for v in CHOICES if min(than(cells, rest, budget, v)) >= -SLACK] or CHOICES
+        best = max(fit, key=lambda v: np.mean([way(cells, t, budget, v) for t in rest]))
+        there = [f"{100 * way(cells, trace, budget, v):.0f}" for v in (best, "auto")]
         lines.append(f"| {trace} | {best} | {' | '.join(there)} |")
     return lines
 
 
-def than(found: Cells, traces: Sequence[str], budget: str, variant: str) -> list[float]:
+def than(cells: Cells, traces: Sequence[str], budget: str, variant: str) -> list[float]:
     """How much fresher than with each classic policy, where it is least."""
     return [
         min(
-            found[trace, budget, variant]["freshness"] - found[trace, budget, base]["freshness"]
+            cells[trace, budget, variant]["freshness"] - cells[trace, budget, base]["freshness"]
             for trace in traces
         )
         for base in CLASSIC
     ]
 
 
-def captured(found: Cells, trace: str, budget: str, variant: str) -> float:
-    base, one = found[trace, budget, "oldest"]["change_ratio"], found[trace, budget, variant]
-    room = one["limit"] - base
-    return (one["change_ratio"] - base) / room if room > 0 else 0.0
+def way(cells: Cells, trace: str, budget: str, variant: str) -> float:
+    """How far a variant gets from oldest-first to the limit; 0 where there is no room."""
+    cell, oldest = cells[trace, budget, variant], cells[trace, budget, "oldest"]
+    ratio = "change_ratio"
+    return captured(cell[ratio], oldest[ratio], cell[f"limit {ratio}"]) or 0.0
 
 
 if __name__ == "__main__":

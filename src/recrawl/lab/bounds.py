@@ -28,6 +28,17 @@ def clairvoyant(trace: Trace, log: FetchLog, fetched: int) -> dict[str, float]:
     }
 
 
+def captured(change_ratio: float, baseline: float, limit: float) -> float | None:
+    """How far a run gets on the way from the baseline's change ratio, 0, to the limit, 1.
+
+    None where the baseline is at the limit.
+
+    >>> captured(0.5, baseline=0.25, limit=0.75)
+    0.5
+    """
+    return (change_ratio - baseline) / (limit - baseline) if limit > baseline else None
+
+
 def many_links(trace: Trace, log: FetchLog, cap: float = np.inf) -> int:
     """New links of one who takes, each cycle, the pages that have most of them now.
 

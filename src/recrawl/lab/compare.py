@@ -17,7 +17,7 @@ import numpy as np
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.lab.bounds import clairvoyant
+from recrawl.lab.bounds import captured, clairvoyant
 from recrawl.lab.delays import links_found
 from recrawl.lab.known_rates import known_rates, rates
 from recrawl.lab.metrics import claims, daily, starved, summary
@@ -75,8 +75,8 @@ class Comparison(Results):
             if (r["trace"], r["budget"], r["policy"])
             == (run["trace"], run["budget"], self.baseline)
         )
-        room = self.bounds[run["trace"]][run["budget"]]["change_ratio"] - base
-        return (run["change_ratio"] - base) / room if room > 0 else None
+        limit = self.bounds[run["trace"]][run["budget"]]["change_ratio"]
+        return captured(run["change_ratio"], base, limit)
 
     def _rows(self) -> list[dict[str, Any]]:
         return self.runs
