@@ -27,7 +27,7 @@ if _TYPE_CHECKING:
         UnknownPart,
     )
     from recrawl.history import Store, Summary
-    from recrawl.ingest import FileReport, Report, ingest
+    from recrawl.ingest import FileReport, IngestReport, ingest
     from recrawl.lab.commands import evolve, judge, replay, world
     from recrawl.lab.compare import Comparison
     from recrawl.lab.learn import EvolutionResult
@@ -47,7 +47,7 @@ _NAMES = {
     "errors": "BadInput BadUrl MissingExtra RecrawlError StoreBusy StoreError StoreInvalid "
     "StoreNotFound UnknownPart",
     "history": "Store Summary",
-    "ingest": "FileReport Report ingest",
+    "ingest": "FileReport IngestReport ingest",
     "lab.commands": "evolve judge replay world",
     "lab.compare": "Comparison",
     "lab.learn": "EvolutionResult",
@@ -71,13 +71,13 @@ __all__ = [
     "EvolutionResult",
     "Explanation",
     "FileReport",
+    "IngestReport",
     "LiveCrawl",
     "MissingExtra",
     "Pages",
     "Part",
     "Plan",
     "RecrawlError",
-    "Report",
     "Rule",
     "SearchResult",
     "Store",

@@ -1,4 +1,4 @@
-"""How do crawl files become visits in a store?"""
+"""Crawl files → visits in a store."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from recrawl.model import Time
 
 
-class Appended(Protocol):
-    """What a store says of the visits it was given."""
+class AppendCounts(Protocol):
+    """How many of the visits given to a store were new; see `IngestReport`."""
 
     @property
     def added(self) -> int: ...
@@ -34,40 +34,40 @@ class Appended(Protocol):
     def flips(self) -> int: ...
 
 
-class Store(Protocol):
-    """Where visits go."""
+class VisitStore(Protocol):
+    """Where visits are stored."""
 
-    def append(self, visits: pa.Table, *, now: Time | None = None) -> Appended: ...
+    def append(self, visits: pa.Table, *, now: Time | None = None) -> AppendCounts: ...
 
 
 @public
 @dataclass(frozen=True)
 class FileReport:
-    """What became of one file."""
+    """The result for one file; for the counts see `IngestReport`."""
 
     file: str
-    format: str | None  #: none: the file is empty
-    records: int = 0
-    added: int = 0
-    known: int = 0
-    pages: int = 0
-    rejected: int = 0
-    flips: int = 0
-    problem: str | None = None  #: why it could not be read, or not to its end
-    examples: tuple[str, ...] = ()  #: the first few rejects, with their reasons
+    format: str | None  #: None: the file is empty
+    records: int
+    added: int
+    known: int
+    pages: int
+    rejected: int
+    flips: int
+    problem: str | None  #: why the file could not be read, or not to its end
+    examples: tuple[str, ...]  #: the first few rejected records, with reasons
 
 
 @public
 @dataclass(frozen=True, repr=False)
-class Report(Results):
-    """What became of all files together. Iterating gives a row for each file."""
+class IngestReport(Results):
+    """The result for all files together. Iterating gives a row for each file."""
 
-    records: int  #: seen, the rejected included
+    records: int  #: read, including the rejected ones
     added: int  #: visits that are new to the store
-    known: int  #: visits that it had
+    known: int  #: visits that the store already had
     pages: int  #: pages that are new to the store
-    rejected: int
-    flips: int
+    rejected: int  #: malformed records
+    flips: int  #: visits that found a page gone, or back again
     files: tuple[FileReport, ...]
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -81,60 +81,47 @@ class Report(Results):
         )
 
     def __repr__(self) -> str:
-        return f"<Report: {self}>"
+        return f"<IngestReport: {self}>"
 
 
 def ingest(
-    store: Store,
+    store: VisitStore,
     files: CrawlFiles | Iterable[str | Path],
     *,
     now: Time,
     format: str | None = None,  # noqa: A002 - the word people use
     rejects: IO[str] | None = None,
     progress: Callable[[int, int | None], None] | None = None,
-) -> Report:
-    """Read crawl files (`-`: standard input) into a store; what is malformed is told, not fatal.
+) -> IngestReport:
+    """Add the visits of crawl files (`-`: standard input) to a store.
 
-    A malformed record, or a file that is not what it should be, is written to `rejects` as one
-    line of JSON. Only a file of unknown format, or that is not there, stops the run before
-    anything is stored.
+    Malformed records do not stop the run: each is written to `rejects` as one line of JSON. A
+    file that is missing or of unknown format raises `BadInput` before anything is stored.
+    `progress` is called with the bytes read and the total, which is None for pipes.
     """
     if not isinstance(files, CrawlFiles):
         with CrawlFiles(files, format) as recognised:
             return ingest(store, recognised, now=now, rejects=rejects, progress=progress)
     files.progress = progress
-    return _total([_one(store, file, FileSource(file.path, now, rejects)) for file in files])
+    reports = [_ingest_file(store, file, FileSource(file.path, now, rejects)) for file in files]
+    names = ("records", "added", "known", "pages", "rejected", "flips")
+    totals = {name: sum(getattr(report, name) for report in reports) for name in names}
+    return IngestReport(**totals, files=tuple(reports))
 
 
-def _one(store: Store, file: CrawlFile, source: FileSource) -> FileReport:
-    added = known = pages = flips = 0
+def _ingest_file(store: VisitStore, file: CrawlFile, source: FileSource) -> FileReport:
+    counts = {"added": 0, "known": 0, "pages": 0, "flips": 0}
     stream = file.open()
     for table in source.tables(file.reader, stream):
         if len(table):
             result = store.append(table, now=source.now)
-            added, known = added + result.added, known + result.known
-            pages, flips = pages + result.pages, flips + result.flips
+            counts = {name: count + getattr(result, name) for name, count in counts.items()}
     return FileReport(
         file=file.path,
         format=file.reader.name if file.reader else None,
         records=source.records,
-        added=added,
-        known=known,
-        pages=pages,
         rejected=source.rejected,
-        flips=flips,
         problem=source.problem,
         examples=tuple(source.examples),
-    )
-
-
-def _total(files: list[FileReport]) -> Report:
-    return Report(
-        records=sum(f.records for f in files),
-        added=sum(f.added for f in files),
-        known=sum(f.known for f in files),
-        pages=sum(f.pages for f in files),
-        rejected=sum(f.rejected for f in files),
-        flips=sum(f.flips for f in files),
-        files=tuple(files),
+        **counts,
     )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from recrawl import registry
 from recrawl.errors import BadInput
-from recrawl.ingest.file_stream import opened
+from recrawl.ingest.file_stream import open_stream
 from recrawl.ingest.sniff import reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from recrawl.ingest.file_stream import Tap
+    from recrawl.ingest.file_stream import PeekableStream
     from recrawl.protocols import Reader
 
 MAX_OPEN_FILES = 64  #: an open packed file takes about a megabyte; further ones are opened twice
@@ -28,13 +28,13 @@ class CrawlFile:
         self.reader = reader  #: None until the file is open, and then for an empty file
         self._is_recognised = reader is not None
         self._count = count
-        self._stream: Tap | None = None
+        self._stream: PeekableStream | None = None
         self._open_file = ExitStack()
 
-    def open(self) -> Tap:
+    def open(self) -> PeekableStream:
         """The unpacked bytes of the file, from its beginning. Sets `reader`."""
         if self._stream is None:
-            self._stream = self._open_file.enter_context(opened(self.path, self._count))
+            self._stream = self._open_file.enter_context(open_stream(self.path, self._count))
         if not self._is_recognised:
             self.reader = reader_of(self._stream, self.path)
             self._is_recognised = True

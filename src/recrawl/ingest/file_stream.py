@@ -1,4 +1,4 @@
-"""Where do the bytes of a file come from: disk or standard input, packed or plain?"""
+"""The bytes of a file or of standard input, unpacked if they are gzip or zstd."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from recrawl.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HEAD = 64 << 10  #: bytes a reader may look at to know its format
-_PIECE = 64 << 10
+HEAD_BYTES = 64 << 10  #: that a reader may look at to recognise its format
+_READ_BYTES = 64 << 10
 
 
 class CutShort(OSError):
-    """The packed data end, or stop making sense, before their end mark."""
+    """The packed data are damaged, or end before their end mark."""
 
 
 def _first(held: bytes, size: int) -> bytes:
     return held[:size] if size >= 0 else held
 
 
-class Tap(io.RawIOBase):
-    """Bytes that can be looked at before they are read, and are counted as they are."""
+class PeekableStream(io.RawIOBase):
+    """A stream that can be looked at before it is read; `count` is called with the bytes read."""
 
     def __init__(self, file: Any, count: Callable[[int], None] = lambda _: None) -> None:
         self._file = file
         self._count = count
         self._held = b""
-        self._late: CutShort | None = None
+        self._cut: CutShort | None = None  # met by `peek`, to be raised by `read`
 
     def peek(self, size: int) -> bytes:
-        while len(self._held) < size and self._late is None:
+        """The next bytes, without reading them: at least `size` if there are as many."""
+        while len(self._held) < size and self._cut is None:
             try:
                 more = self._file.read(size - len(self._held))
             except CutShort as cut:
-                self._late = cut  # what came before it is still to be read
+                self._cut = cut
                 break
             if not more:
                 break
@@ -50,8 +51,8 @@ class Tap(io.RawIOBase):
         return self._held
 
     def read(self, size: int = -1) -> bytes:
-        if not self._held and self._late is not None:
-            raise self._late
+        if not self._held and self._cut is not None:
+            raise self._cut
         piece: bytes = _first(self._held, size) or self._file.read(size) or b""
         self._held = self._held[len(piece) :]
         self._count(len(piece))
@@ -73,8 +74,8 @@ class Tap(io.RawIOBase):
         return int(self._file.tell()) - len(self._held)
 
 
-class _Unpacked(io.RawIOBase):
-    """The pieces of an unpacker as one stream."""
+class _UnpackedStream(io.RawIOBase):
+    """The pieces that an unpacker yields, as one stream."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -94,25 +95,25 @@ class _Unpacked(io.RawIOBase):
         return True
 
 
-def _gunzip(packed: Tap) -> Iterator[bytes]:
-    """Not `gzip` nor Arrow: both drop what they had unpacked when they meet the cut."""
-    unpack, fed = zlib.decompressobj(31), False
-    while block := packed.read(_PIECE):
+def _gunzip(packed: PeekableStream) -> Iterator[bytes]:
+    """Unpacked pieces, to the last before a cut, which the `gzip` module and Arrow would lose."""
+    unpack, is_inside = zlib.decompressobj(31), False
+    while block := packed.read(_READ_BYTES):
         while block:
             try:
-                yield unpack.decompress(block, 16 * _PIECE)
+                yield unpack.decompress(block, 16 * _READ_BYTES)
             except zlib.error as error:
                 raise CutShort(f"The gzip data are damaged: {error}.") from error
-            block, fed = unpack.unconsumed_tail, True
-            if unpack.eof:  # another member may follow, after padding
-                block, fed = unpack.unused_data.lstrip(b"\0"), False
+            block, is_inside = unpack.unconsumed_tail, True
+            if unpack.eof:  # another gzip member may follow, after padding
+                block, is_inside = unpack.unused_data.lstrip(b"\0"), False
                 unpack = zlib.decompressobj(31)
-    if fed:
+    if is_inside:
         raise CutShort("The gzip data end early.")
 
 
-def _unzstd(packed: Tap) -> Iterator[bytes]:
-    """Small reads, since Arrow drops the read in which it meets the cut."""
+def _unzstd(packed: PeekableStream) -> Iterator[bytes]:
+    """Unpacked pieces. They are small, since Arrow loses the one in which it meets a cut."""
     plain = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
     while True:
         try:
@@ -124,29 +125,31 @@ def _unzstd(packed: Tap) -> Iterator[bytes]:
         yield piece
 
 
-_PACKED = {b"\x1f\x8b": _gunzip, b"\x28\xb5\x2f\xfd": _unzstd}
+_UNPACKERS = {b"\x1f\x8b": _gunzip, b"\x28\xb5\x2f\xfd": _unzstd}
 
 
-def plain(raw: Tap) -> Tap:
-    """The same bytes unpacked, by what they begin with and not by the file's name."""
+def _unpacked(raw: PeekableStream) -> PeekableStream:
+    """The stream itself, or its unpacked bytes if its first bytes are those of a packed file."""
     head = raw.peek(4)
-    for magic, unpack in _PACKED.items():
+    for magic, unpack in _UNPACKERS.items():
         if head.startswith(magic):
-            return Tap(_Unpacked(unpack(raw)))
+            return PeekableStream(_UnpackedStream(unpack(raw)))
     return raw
 
 
 @contextmanager
-def opened(path: str, count: Callable[[int], None] = lambda _: None) -> Iterator[Tap]:
-    """A file by path, or standard input by `-`."""
+def open_stream(
+    path: str, count: Callable[[int], None] = lambda _: None
+) -> Iterator[PeekableStream]:
+    """The unpacked bytes of a file, or of standard input for `-`."""
     if path == "-":
-        yield plain(Tap(sys.stdin.buffer, count))
+        yield _unpacked(PeekableStream(sys.stdin.buffer, count))
         return
     try:
-        file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115 - only opening it may fail so
+        file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115 - closed below
     except OSError as error:
         raise BadInput(
             f"Cannot read the file {path!r}: {error.strerror}. Check its name."
         ) from error
     with file:
-        yield plain(Tap(cast("io.RawIOBase", file), count))
+        yield _unpacked(PeekableStream(cast("io.RawIOBase", file), count))

@@ -1,4 +1,4 @@
-"""Of what format is a file, by what it holds?"""
+"""Recognises the format of a file by its first bytes."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 
 from recrawl import registry
 from recrawl.errors import BadInput
-from recrawl.ingest.file_stream import HEAD
+from recrawl.ingest.file_stream import HEAD_BYTES
 
 if TYPE_CHECKING:
-    from recrawl.ingest.file_stream import Tap
+    from recrawl.ingest.file_stream import PeekableStream
     from recrawl.protocols import Reader
 
-_FIRST = 5  # lines looked at: one may be malformed, but a later one may be quoted matter
+_MAX_LINES = 5  # looked at: one may be malformed, but later ones may be quoted text
 _KEY = re.compile(r'"(\w+)"\s*:')
 
 
-def reader_of(stream: Tap, filename: str) -> Reader | None:
-    """The one reader that knows the file; none for an empty file."""
-    head = stream.peek(HEAD)
+def reader_of(stream: PeekableStream, filename: str) -> Reader | None:
+    """The one reader that accepts the file; None for an empty file."""
+    head = stream.peek(HEAD_BYTES)
     if not head:
         return None
     readers: list[Reader] = [part() for part in registry.parts("reader").values()]
-    fit = [reader for reader in readers if reader.accepts(head, filename)]
-    if len(fit) == 1:
-        return fit[0]
-    names = ", ".join(reader.name for reader in fit or readers)
-    if fit:
+    matching = [reader for reader in readers if reader.accepts(head, filename)]
+    if len(matching) == 1:
+        return matching[0]
+    names = ", ".join(reader.name for reader in matching or readers)
+    if matching:
         raise BadInput(f"The file {filename!r} could be any of: {names}. Choose with --format.")
     raise BadInput(
         f"The file {filename!r} is of no known format, by what it holds. Known: {names}."
@@ -38,18 +38,18 @@ def reader_of(stream: Tap, filename: str) -> Reader | None:
 
 
 def first_lines(head: bytes) -> list[str]:
-    """The first lines, without byte order mark."""
-    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", _FIRST)[:_FIRST]
+    """The first lines, without byte order mark and line ends."""
+    lines = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", _MAX_LINES)[:_MAX_LINES]
     return [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
 
 
-def matches(head: bytes, line: re.Pattern[str]) -> bool:
-    """Whether one of the first lines begins like that."""
-    return any(line.match(text) for text in first_lines(head))
+def matches(head: bytes, pattern: re.Pattern[str]) -> bool:
+    """Whether one of the first lines begins with the pattern."""
+    return any(pattern.match(line) for line in first_lines(head))
 
 
 def json_keys(head: bytes) -> set[str]:
-    """The keys of the first object on a line; of its start where the head holds no more."""
+    """The keys of the first line that is a JSON object; of its beginning if the head ends in it."""
     lines = first_lines(head)
     if not lines[0].lstrip().startswith("{"):
         return set()
@@ -62,7 +62,7 @@ def json_keys(head: bytes) -> set[str]:
 
 
 def csv_names(line: str) -> list[str]:
-    """The column names in a first line."""
+    """The column names in the first line of a CSV file."""
     try:
         return [name.strip() for name in next(csv.reader([line]), [])]
     except csv.Error:

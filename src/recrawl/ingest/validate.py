@@ -1,4 +1,4 @@
-"""Which visits can be kept? The one place where they are judged, whatever file they came from."""
+"""Validates visits: the one place that decides which are stored, whatever file they are from."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ if TYPE_CHECKING:
     from recrawl.model import Column, Time
 
 
-def checked(visits: pa.Table, now: Time) -> tuple[pa.Table, dict[int, str]]:
-    """The visits that can be kept, under canonical URLs, and why each other row cannot."""
+def validated(visits: pa.Table, now: Time) -> tuple[pa.Table, dict[int, str]]:
+    """The valid visits, with canonical URLs; and row → reason for the invalid ones."""
     reasons = np.full(len(visits), "", dtype=object)
-    _judge_times(visits["at"], now, reasons)
-    _judge_status(visits["status"], reasons)
-    urls = _canonical(visits["url"], reasons)
-    kept = visits.set_column(0, VISITS.field("url"), urls)
-    kept = _without(kept, "last_modified", 0, int((now + DAY) * 1e6))
-    kept = _without(_without(kept, "bytes", 0, 2**63 - 1), "seconds", 0.0, 1e9)
-    bad = np.flatnonzero(reasons != "")
-    if len(bad):
-        kept = kept.filter(pa.array(reasons == ""))
-    return kept, {int(row): reasons[row] for row in bad}
+    _check_times(visits["at"], now, reasons)
+    _check_status(visits["status"], reasons)
+    urls = _canonical_urls(visits["url"], reasons)
+    valid = visits.set_column(0, VISITS.field("url"), urls)
+    valid = _drop_outside(valid, "last_modified", 0, int((now + DAY) * 1e6))
+    valid = _drop_outside(valid, "bytes", 0, 2**63 - 1)
+    valid = _drop_outside(valid, "seconds", 0.0, 1e9)
+    invalid = np.flatnonzero(reasons != "")
+    if len(invalid):
+        valid = valid.filter(pa.array(reasons == ""))
+    return valid, {int(row): reasons[row] for row in invalid}
 
 
-def _judge_times(at: pa.ChunkedArray, now: Time, reasons: Column) -> None:
+def _check_times(at: pa.ChunkedArray, now: Time, reasons: Column) -> None:
     times = _integers(at.cast(pa.int64()))
     reasons[times < 0] = "The time is negative: before 1970."
     reasons[times > (now + DAY) * 1e6] = "The time is in the future: more than a day from now."
 
 
-def _judge_status(status: pa.ChunkedArray, reasons: Column) -> None:
+def _check_status(status: pa.ChunkedArray, reasons: Column) -> None:
     codes = _integers(status)
     reasons[(codes < 0) | (codes > 999)] = "The status is not between 0 and 999."
 
@@ -47,32 +48,30 @@ def _integers(column: pa.ChunkedArray) -> Column:
     return values
 
 
-def _canonical(urls: pa.ChunkedArray, reasons: Column) -> pa.Array:
-    """Each different URL is worked out once: histories repeat them."""
+def _canonical_urls(urls: pa.ChunkedArray, reasons: Column) -> pa.Array:
+    """The canonical form of each URL, empty for an invalid one. Each distinct URL is read once."""
     coded = urls.combine_chunks().dictionary_encode()
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    known: list[str] = []
-    why: dict[int, str] = {}
+    distinct: list[str] = []
+    errors = np.full(len(coded.dictionary), "", dtype=object)
     for i, url in enumerate(coded.dictionary.to_pylist()):
         try:
-            known.append(canonical(url))
+            distinct.append(canonical(url))
         except BadUrl as error:
-            known.append("")
-            why[i] = str(error)
-    if why:
-        told = np.full(len(known), "", dtype=object)
-        told[list(why)] = list(why.values())
-        found = told[coded.indices.to_numpy()]
-        reasons[found != ""] = found[found != ""]
-    return pa.array(known, pa.string()).take(coded.indices)
+            distinct.append("")
+            errors[i] = str(error)
+    if any(errors):
+        by_row = errors[coded.indices.to_numpy()]
+        reasons[by_row != ""] = by_row[by_row != ""]
+    return pa.array(distinct, pa.string()).take(coded.indices)
 
 
-def _without(visits: pa.Table, name: str, least: float, most: float) -> pa.Table:
-    """Without values that cannot be; a server's lie is no reason to lose the visit."""
+def _drop_outside(visits: pa.Table, name: str, low: float, high: float) -> pa.Table:
+    """The visits without values outside a range: a server's lie is no reason to lose the visit."""
     column = visits[name]
     if column.null_count == len(column):
         return visits
     number = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
-    sane = pc.and_(pc.greater_equal(number, least), pc.less_equal(number, most))
-    kept = pc.if_else(sane, column, pa.scalar(None, column.type))
+    is_inside = pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high))
+    kept = pc.if_else(is_inside, column, pa.scalar(None, column.type))
     return visits.set_column(VISITS.get_field_index(name), name, kept)

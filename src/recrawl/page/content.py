@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class PageContent:
     """What one fetched body holds. Equal digests of the same kind mean the same content."""
 
     kind: decode.Kind
@@ -49,7 +49,7 @@ def parse(
     content_type: str | None = None,
     content_encoding: str | None = None,
     max_bytes: int = 10_000_000,
-) -> Content:
+) -> PageContent:
     """What a body fetched from `url` holds, at most `max_bytes` of it.
 
     No body raises an error. A `url` that is not one of a web page raises `BadUrl`.
@@ -68,7 +68,7 @@ def parse(
     has_more_links = len(page.links) > MAX_LINKS
     # An empty page has a digest of its text, to be compared with its earlier text.
     digested = unpacked.body if kind == "binary" else page.text.encode()
-    return Content(
+    return PageContent(
         kind=kind,
         charset=charset,
         title=page.title,

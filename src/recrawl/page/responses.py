@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from recrawl.model import Time
-    from recrawl.page import Content
+    from recrawl.page import PageContent
     from recrawl.page.visit_rows import Row
 
 NO_ANSWER = 0  #: status of a fetch without a whole answer: refused, timed out, cut short
@@ -81,7 +81,7 @@ def read_response(response: Response, *, max_body_bytes: int = MAX_BODY_BYTES) -
     return Visit(row, _other_url(content.canonical, response.url))
 
 
-def _content(response: Response, max_body_bytes: int) -> Content | None:
+def _content(response: Response, max_body_bytes: int) -> PageContent | None:
     """What the body holds; None if it is not whole."""
     encoding = response.headers.get("content-encoding")
     unpacked = unpack(response.body, encoding, max_body_bytes)
@@ -96,7 +96,7 @@ def _content(response: Response, max_body_bytes: int) -> Content | None:
     )
 
 
-def _content_columns(content: Content) -> Row:
+def _content_columns(content: PageContent) -> Row:
     """The columns that the body fills. No simhash: it is slow, and can be made from the text."""
     return {
         "digest": content.digest,

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from recrawl.ingest import Report, ingest
+from recrawl.ingest import IngestReport, ingest
 
 NOW = 1_790_000_000.0  # 2026-09-21
 ROWS = 40
@@ -48,7 +48,7 @@ class Memory:
 class Run:
     """What came out of one call."""
 
-    report: Report
+    report: IngestReport
     store: Memory
     rejects: list[dict[str, str]]
 

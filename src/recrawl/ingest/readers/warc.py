@@ -7,7 +7,7 @@ import warnings
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from recrawl.ingest.batches import tables
-from recrawl.ingest.damaged_warc import Resync
+from recrawl.ingest.damaged_warc import ResumableStream
 from recrawl.ingest.file_stream import CutShort
 from recrawl.ingest.foreign_values import is_web
 from recrawl.ingest.lines import MALFORMED, reason
@@ -50,12 +50,12 @@ class Warc:
         return head.lstrip().startswith(b"WARC/")
 
     def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
-        yield from tables(_rows(Resync(stream), source))
+        yield from tables(_rows(ResumableStream(stream), source))
 
 
-def _rows(stream: Resync, source: Source) -> Iterator[Row]:
+def _rows(stream: ResumableStream, source: Source) -> Iterator[Row]:
     """Records, over any stretch that is not one: the next that begins well is looked for."""
-    while stream.found():
+    while stream.has_more():
         start = 0
         try:
             for record in ArchiveIterator(stream, _WANTED, parse_http=False, stream_detect=False):
