@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import zipfile
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from recrawl.auto.learner import Learner
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
 from recrawl.auto.trees import Boosted
+from recrawl.files import whole_file
 from recrawl.neighbours.vectors import TextSpace, TextVectors
 
 if TYPE_CHECKING:
@@ -56,15 +56,8 @@ def save(online: Online, folder: Path, event: str) -> Path:
     tree = [_flat(part, arrays) for part in (online.watch, online.learner)]
     about = {"format": FORMAT, "tree": tree}
     file = folder / f"auto-{event}-{number:06}.npz"
-    new = file.with_suffix(f".{os.getpid()}.new")  # others may be planning too
-    try:
-        with new.open("wb") as stream:
-            np.savez(stream, about=np.array(json.dumps(about)), **arrays)
-            stream.flush()
-            os.fsync(stream.fileno())
-        new.rename(file)
-    finally:
-        new.unlink(missing_ok=True)  # a full disk leaves half a file
+    with whole_file(file) as stream:
+        np.savez(stream, about=np.array(json.dumps(about)), **arrays)
     for gone in old[: 1 - KEPT]:
         gone.unlink(missing_ok=True)
     return file

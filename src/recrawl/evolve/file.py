@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recrawl.errors import BadInput
 from recrawl.evolve.terminals import COLUMNS, TERMINALS
 from recrawl.evolve.text import parse, write
+from recrawl.files import write_whole
 
 if TYPE_CHECKING:
     from recrawl.evolve.expression import Expression
@@ -37,7 +38,7 @@ def save(formula: Formula, path: str | Path) -> None:
         "cycle_days": formula.cycle_days,
         "made": formula.made,
     }
-    Path(path).write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(record, indent=1, allow_nan=False) + "\n")
 
 
 def load(path: str | Path) -> Formula:

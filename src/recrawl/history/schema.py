@@ -6,6 +6,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from recrawl.errors import StoreError, StoreInvalid
+from recrawl.files import replace
 from recrawl.history.files import DATABASE, WriterLock, connect
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def create(path: Path, detector: str) -> None:
                 "INSERT INTO meta VALUES (?, ?), ('detector', ?)", [_KEY, str(VERSION), detector]
             )
             connection.commit()
-        new.rename(path / DATABASE)
+        replace(new, path / DATABASE)
     finally:
         lock.release()
 

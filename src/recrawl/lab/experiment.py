@@ -18,6 +18,8 @@ from zipfile import BadZipFile
 import numpy as np
 import xxhash
 
+from recrawl.files import whole_file
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
@@ -120,14 +122,11 @@ def _run(task_and_folder: tuple[ExperimentTask, Path]) -> str:
 
 
 def _write(result: Any, file: Path) -> None:
-    data = io.BytesIO()
-    if file.suffix == ".npz":
-        np.savez(data, **result)
-    else:
-        data.write(json.dumps(result).encode())
-    unfinished = file.with_suffix(".part")
-    unfinished.write_bytes(data.getvalue())
-    unfinished.replace(file)
+    with whole_file(file) as data:
+        if file.suffix == ".npz":
+            np.savez(data, **result)
+        else:
+            data.write(json.dumps(result).encode())
 
 
 def _read(file: Path) -> Any | None:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from recrawl import units
 from recrawl.cycle import turn
 from recrawl.errors import BadInput
+from recrawl.files import whole_file
 from recrawl.history.memory import MemoryHistory
 from recrawl.model import DAY, VISITS
 from recrawl.planner.plan import fetches
@@ -77,7 +78,8 @@ def keep(log: FetchLog, trace: Trace, file: Path) -> None:
         "said": log.p_change,
     }
     file.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(table), file)
+    with whole_file(file) as opened:
+        pq.write_table(pa.table(table), opened)
 
 
 class TraceEngine:

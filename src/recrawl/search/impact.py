@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
+from recrawl.files import whole_file
 from recrawl.model import DAY
 from recrawl.search.curves import fit_curves
 from recrawl.search.gain import estimate_gains
@@ -196,9 +197,8 @@ class SearchImpact:
                 "holding": self.corpus.holding,
                 "among": (self.corpus.documents, self.corpus.length),
             }
-        unfinished = folder / f"unfinished-{FILE}"
-        np.savez(unfinished, mark=self.key, **columns)
-        unfinished.replace(folder / FILE)
+        with whole_file(folder / FILE) as file:
+            np.savez(file, mark=self.key, **columns)
         self.terms.tidy(folder)
 
     def load(self, folder: Path) -> None:

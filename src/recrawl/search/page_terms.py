@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from recrawl.files import sync
 from recrawl.search.terms import TermCounts
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class PageTerms:
         with (folder / FILE.format(self.packed)).open("r+b" if self.saved else "wb") as file:
             file.seek(self.saved * self.pairs.itemsize * 2)
             file.write(self.pairs[self.saved : self.used].tobytes())
+            sync(file)
         self.saved = self.used
         where = np.array([self.used, self.packed])
         return {"begin": self.begin, "many": self.n_terms, "length": self.length, "where": where}

@@ -21,6 +21,7 @@ from recrawl.evolve.presets import PRESETS
 from recrawl.evolve.selection import selected, validated
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.text import write
+from recrawl.files import write_whole
 from recrawl.lab.changes import changes_of
 from recrawl.lab.metrics import daily, starved, summary
 from recrawl.lab.replay import replay
@@ -131,7 +132,7 @@ def tried(path: Path) -> Tried:
         ratio[name] = summary(daily(second, cycles))["change_ratio"]
         unseen[name] = len(starved(second, cycles)) / len(second)
     done = Tried(path.name, len(first), formulas, ratio, unseen)
-    file.write_text(json.dumps(asdict(done)))
+    write_whole(file, json.dumps(asdict(done)))
     return done
 
 

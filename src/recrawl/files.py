@@ -1,0 +1,47 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to. It replaces `path` once it is on disk; after an error `path` stays."""
+    path = Path(path)
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")  # another process may be writing too
+    try:
+        with new.open("wb") as file:
+            yield file
+            sync(file)
+        replace(new, path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text file in UTF-8, whole or not at all."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def sync(file: IO[bytes]) -> None:
+    """Return when what was written to a file is on disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def replace(new: Path, path: Path) -> None:
+    """Put a finished file in the place of another in the same folder, so that it lasts."""
+    new.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
