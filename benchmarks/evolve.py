@@ -13,13 +13,13 @@ import numpy as np
 from numba import njit
 
 from benchmarks.harness import Figure, apart
-from recrawl.evolve.changes import changed, from_bits
+from recrawl.evolve.change_history import changed, from_bits
 from recrawl.evolve.evaluate import scores
 from recrawl.evolve.simplify import simplify
 from recrawl.evolve.simulator import Simulator
-from recrawl.evolve.states import fill, kinds
+from recrawl.evolve.terminals import fill_terminals, terminal_codes
 from recrawl.evolve.text import parse
-from recrawl.evolve.trees import Symbols, ramped
+from recrawl.evolve.trees import Symbols, ramped_trees
 from recrawl.registry import make
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def compiled(world: Simulator, formula: Expression) -> None:
     n, x, last, past, ranks = (column.copy() for column in world.warm)
     rows = np.empty((len(formula.terminals), len(n)))
     for now in range(world.warm_up + 1, world.changes.cycles + 1):
-        fill(kinds(formula.terminals), n, x, last, past, ranks, now, 1.0, rows)
+        fill_terminals(terminal_codes(formula.terminals), n, x, last, past, ranks, now, 1.0, rows)
         order = np.argsort(-scores(formula, rows), kind="stable")
         _visit(order, world.fetches, world.words, world.contents, n, x, last, now)
 
@@ -68,20 +68,20 @@ def measured() -> tuple[list[float], list[float], list[float], list[float], floa
     product = parse("t * X", BASIC)
     bits = make("world", "brdc").make(pages=PAGES, seed=0).bits() == 1
     small = Simulator(from_bits(bits[:100]), 5)
-    for way in (small.by_state, small.by_page, lambda f: compiled(small, f)):
+    for way in (small.run_states, small.run_pages, lambda f: compiled(small, f)):
         way(product)  # compile first
     world = Simulator(from_bits(bits), int(SHARE * PAGES))
-    trees = ramped(Random(0), Symbols(BASIC), TREES, 10)
+    trees = ramped_trees(Random(0), Symbols(BASIC), TREES, 10)
     _ = world.words  # the changes by priority, as much as the changes themselves
     del bits
     ctypes.CDLL(None).malloc_trim(0)  # what is free but not given back would hide what is used
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak so far is that of making the world
-    every = [timed(lambda t=tree: world.by_state(simplify(t))) for tree in trees]
+    every = [timed(lambda t=tree: world.run_states(simplify(t))) for tree in trees]
     memory = resident("VmHWM") - before
     some = [simplify(tree) for tree in trees[:: TREES // SAMPLED]]
-    by_state = [timed(world.by_state, tree) for tree in some]
-    by_page = [timed(world.by_page, tree) for tree in some]
+    by_state = [timed(world.run_states, tree) for tree in some]
+    by_page = [timed(world.run_pages, tree) for tree in some]
     return every, by_state, by_page, [timed(compiled, world, tree) for tree in some], memory
 
 

@@ -10,14 +10,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recrawl.errors import BadInput
-from recrawl.evolve.changes import from_bits, from_contents
+from recrawl.evolve.change_history import from_bits, from_contents
 from recrawl.evolve.evaluate import scores
 from recrawl.evolve.expression import CONSTANT, OPERATORS, TERMINAL
 from recrawl.evolve.simplify import simplify
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.terminals import TERMINALS
 from recrawl.evolve.text import parse, write
-from recrawl.evolve.trees import Symbols, crossed, grown, shrunk, swapped
+from recrawl.evolve.trees import Symbols, cross, random_tree, shrink, swap_node
 
 ALL = tuple(TERMINALS)
 WHATEVER = (-3.5, 0.0, 1e-9, 0.5, 1.0, 2.0, 1e300)
@@ -27,7 +27,7 @@ SYMBOLS = Symbols(ALL, constants=WHATEVER, functions=tuple(range(len(OPERATORS))
 @st.composite
 def trees(draw, symbols=SYMBOLS, deepest=6):
     random = Random(draw(st.integers(0, 2**32)))
-    return grown(random, symbols, draw(st.integers(1, deepest)), full=draw(st.booleans()))
+    return random_tree(random, symbols, draw(st.integers(1, deepest)), full=draw(st.booleans()))
 
 
 def said(tree, known):
@@ -128,7 +128,7 @@ def worlds(draw, longest=12, most=40):
 
 
 def both(simulator, tree):
-    one, other = simulator.by_state(tree, keep=True), simulator.by_page(tree, keep=True)
+    one, other = simulator.run_states(tree, keep=True), simulator.run_pages(tree, keep=True)
     for name in ("picks", "changed", "stale", "ndcg"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
     return one
@@ -240,8 +240,8 @@ def test_any_text_is_read_or_refused(text):
 @given(one=trees(), other=trees(), seed=st.integers(0, 2**32), deepest=st.integers(6, 9))
 def test_bred_trees_are_trees_within_the_depth(one, other, seed, deepest):
     random = Random(seed)
-    bred = [*crossed(random, one, other, deepest)]
-    bred += [swapped(random, one, SYMBOLS), shrunk(random, other, SYMBOLS)]
+    bred = [*cross(random, one, other, deepest)]
+    bred += [swap_node(random, one, SYMBOLS), shrink(random, other, SYMBOLS)]
     for tree in bred:
         assert tree.depth() <= deepest
         assert parse(write(tree), ALL) == tree

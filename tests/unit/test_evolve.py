@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from recrawl.errors import BadInput
-from recrawl.evolve.changes import from_bits
-from recrawl.evolve.expression import applied
-from recrawl.evolve.file import LARGEST, Formula, load, save
+from recrawl.evolve.change_history import from_bits
+from recrawl.evolve.expression import apply
+from recrawl.evolve.formula_file import MAX_FILE_BYTES, Formula, load_formula, save_formula
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.terminals import TERMINALS, check_names
 from recrawl.evolve.text import latex, parse, write
@@ -32,7 +32,7 @@ CLASSIC = {
 
 
 @pytest.mark.parametrize("formula", CLASSIC)
-@pytest.mark.parametrize("way", ["by_state", "by_page"])
+@pytest.mark.parametrize("way", ["run_states", "run_pages"])
 def test_k13(formula, way):
     simulator = Simulator(from_bits(BITS), 2, ties="id")
     run = getattr(simulator, way)(parse(formula, ALL), keep=True)
@@ -67,7 +67,7 @@ def test_k13(formula, way):
 def test_protected_operators(op, x, y, expected):
     from recrawl.evolve.expression import OPERATORS
 
-    np.testing.assert_equal(applied(OPERATORS.index(op), x, y), expected)
+    np.testing.assert_equal(apply(OPERATORS.index(op), x, y), expected)
 
 
 def test_one_page():
@@ -155,8 +155,8 @@ def test_latex(formula, expected):
 
 def test_a_file_comes_back(tmp_path):
     file = tmp_path / "policy.json"
-    save(Formula(parse("X / n * t ^ 0.5", ALL), 7.0, {"seed": 3}), file)
-    found = load(file)
+    save_formula(Formula(parse("X / n * t ^ 0.5", ALL), 7.0, {"seed": 3}), file)
+    found = load_formula(file)
     assert write(found.expression) == "X / n * t ^ 0.5"
     assert found.expression.terminals == ("n", "X", "t")
     assert (found.cycle_days, found.made) == (7.0, {"seed": 3})
@@ -180,7 +180,7 @@ GOOD = {"recrawl-policy": 1, "formula": "t * X", "cycle_days": 1.0}
         (json.dumps({**GOOD, "cycle_days": 0}), "cycle_days"),
         (json.dumps({**GOOD, "cycle_days": math.nan}), "cycle_days"),
         (json.dumps({**GOOD, "cycle_days": True}), "cycle_days"),
-        (json.dumps(GOOD) + " " * LARGEST, "at most"),
+        (json.dumps(GOOD) + " " * MAX_FILE_BYTES, "at most"),
         (b"\xff\xfe\x00", "must be JSON"),
     ],
 )
@@ -188,6 +188,6 @@ def test_files_that_are_refused(tmp_path, content, message):
     file = tmp_path / "policy.json"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(BadInput, match=message):
-        load(file)
+        load_formula(file)
     with pytest.raises(BadInput, match="recrawl evolve"):
-        load(tmp_path / "absent.json")
+        load_formula(tmp_path / "absent.json")

@@ -12,7 +12,7 @@ import recrawl
 from recrawl.cli.common import BudgetText, Every, Explore, Window, err, out, progress_bar, say
 
 if TYPE_CHECKING:
-    from recrawl.evolve.judge import Tree
+    from recrawl.evolve.fitness_cache import ScoredTree
     from recrawl.lab.learn import EvolutionResult
 
 Preset = StrEnum("Preset", ["modern", "thesis"])
@@ -89,7 +89,7 @@ def _show(learned: EvolutionResult) -> None:
         out.print(table)
 
 
-def _leader(tree: Tree) -> str:
+def _leader(tree: ScoredTree) -> str:
     from recrawl.evolve.text import write
 
     return f"{tree.fitness:.4f}  {write(tree.simple)}"

@@ -1,4 +1,4 @@
-"""What does an expression say of each of many states? One loop a node, none in Python."""
+"""Evaluates an expression on many states or pages at once, in compiled loops."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ if TYPE_CHECKING:
     from recrawl.evolve.expression import Expression
     from recrawl.model import FloatArray
 
-CHUNK = 1024  #: states at once, so that all rows of a deep tree stay in the cache
+CHUNK = 1024  #: columns at a time, so that all rows of a deep tree stay in the cache
 
 
 def scores(formula: Expression, terminals: FloatArray) -> FloatArray:
-    """The score of each state; `terminals` has a row a terminal of the formula."""
-    found = np.empty(terminals.shape[1])
-    rows = np.empty((terminals.shape[0] + room(formula), CHUNK))
-    evaluate(formula.code, formula.value, terminals, rows, found)
-    return found
+    """The score of each column of `terminals`, which has a row for each terminal of the formula."""
+    score = np.empty(terminals.shape[1])
+    rows = np.empty((terminals.shape[0] + n_rows(formula), CHUNK))
+    evaluate(formula.code, formula.value, terminals, rows, score)
+    return score
 
 
-def room(formula: Expression) -> int:
-    """How many rows of intermediate results an evaluation may need."""
+def n_rows(formula: Expression) -> int:
+    """The rows of intermediate results that an evaluation may need."""
     return formula.depth() + 1
 
 
 @njit(cache=True)
-def evaluate(code, value, terminals, rows, found):  # type: ignore[no-untyped-def]
-    """Fill `found`; NaN comes out as −inf, because it never wins."""
+def evaluate(code, value, terminals, rows, score):  # type: ignore[no-untyped-def]
+    """Fill `score`; NaN becomes −inf, because it never wins."""
     count = len(terminals)
-    for low in range(0, len(found), CHUNK):
-        width = min(CHUNK, len(found) - low)
+    for low in range(0, len(score), CHUNK):
+        width = min(CHUNK, len(score) - low)
         for i in range(count):
             rows[i, :width] = terminals[i, low : low + width]
         row = _run(code, value, rows, count, width)
         for i in range(width):
-            score = rows[row, i]
-            found[low + i] = -np.inf if math.isnan(score) else score
+            result = rows[row, i]
+            score[low + i] = -np.inf if math.isnan(result) else result
 
 
 @njit(cache=True)
 def _run(code, value, rows, free, width):  # type: ignore[no-untyped-def]
-    """Evaluate on the first `width` columns; the row that holds the result."""
-    stack = np.empty(len(code), np.int64)  # of rows: a terminal is its own, a result a free one
+    """Evaluate on the first `width` columns; returns the row that holds the result."""
+    stack = np.empty(len(code), np.int64)  # rows: a terminal has its own, a result takes a free one
     top = 0
     for i in range(len(code)):
         op = code[i]
@@ -71,18 +71,18 @@ def _run(code, value, rows, free, width):  # type: ignore[no-untyped-def]
             stack[top] = free + top
             top += 1
         elif op >= LOG:
-            _one(op, rows[stack[top - 1], :width], rows[free + top - 1, :width])
+            _unary(op, rows[stack[top - 1], :width], rows[free + top - 1, :width])
             stack[top - 1] = free + top - 1
         else:
             top -= 1
             x, y = rows[stack[top - 1], :width], rows[stack[top], :width]
-            _two(op, x, y, rows[free + top - 1, :width])
+            _binary(op, x, y, rows[free + top - 1, :width])
             stack[top - 1] = free + top - 1
     return stack[0]
 
 
 @njit(cache=True)
-def _one(op, x, out):  # type: ignore[no-untyped-def]
+def _unary(op, x, out):  # type: ignore[no-untyped-def]
     if op == EXP:
         for i in range(len(out)):
             out[i] = math.exp(x[i])
@@ -93,7 +93,7 @@ def _one(op, x, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _two(op, x, y, out):  # type: ignore[no-untyped-def]
+def _binary(op, x, y, out):  # type: ignore[no-untyped-def]
     if op == ADD:
         for i in range(len(out)):
             out[i] = x[i] + y[i]

@@ -1,7 +1,7 @@
-"""What is a score function? Operators, constants and terminals in postfix order, as arrays.
+"""A score function: operators, constants and terminals in postfix order, as arrays.
 
 The operators are those of GP4C (Santos 2013), protected as its text says; `log1` is the logarithm
-of its code. Minus zero counts as zero, so that no ranking hangs on the sign of nothing.
+of its code. Minus zero counts as zero, so that no ranking depends on its sign.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ TERMINAL: Final = 16  #: the code of terminal number 0
 #: Operators by name, and how many arguments they take.
 OPERATORS: Final = ("+", "-", "*", "/", "^", "log", "exp", "log1")
 ARITY: Final = np.array([2, 2, 2, 2, 2, 1, 1, 1], np.int64)
+THESIS_FUNCTIONS: Final = (ADD, SUB, MUL, DIV, LOG, POW, EXP)
 TINY, HUGE = 1e-6, 1e6  #: a division by less than TINY gives HUGE
 
 
 @dataclass(frozen=True, eq=False)
 class Expression:
-    """A score function; `value` holds the constants, at the places where `code` says CONSTANT."""
+    """A score function; `value` holds the constants, where `code` is CONSTANT."""
 
     code: NDArray[np.int16]
     value: FloatArray
@@ -46,11 +47,11 @@ class Expression:
         return hash(self.key())
 
     def key(self) -> tuple[bytes, bytes, tuple[str, ...]]:
-        """Equal for equal expressions."""
+        """Identity: the same for equal expressions."""
         return self.code.tobytes(), self.value.tobytes(), self.terminals
 
     def used(self) -> tuple[str, ...]:
-        """The terminals that occur in it."""
+        """The terminals that occur."""
         held = np.unique(self.code[self.code >= TERMINAL]) - TERMINAL
         return tuple(self.terminals[i] for i in held)
 
@@ -66,13 +67,13 @@ def expression(code: list[int], value: list[float], terminals: tuple[str, ...]) 
 
 @njit(cache=True)
 def arity(code):  # type: ignore[no-untyped-def]
-    """How many arguments the node of that code takes."""
+    """The number of arguments of a node with this code."""
     return ARITY[code] if 0 <= code < len(ARITY) else 0
 
 
 @njit(cache=True)
-def begin(code, end):  # type: ignore[no-untyped-def]
-    """Where the subtree that ends at node `end` begins."""
+def subtree_begin(code, end):  # type: ignore[no-untyped-def]
+    """The first node of the subtree that ends at node `end`."""
     open_, at = 1, end
     while True:
         open_ += arity(code[at]) - 1
@@ -83,8 +84,8 @@ def begin(code, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def depths(code):  # type: ignore[no-untyped-def]
-    """Levels below and with each node."""
-    found = np.empty(len(code), np.int64)
+    """The depth of the subtree of each node; 1 for a leaf."""
+    depth = np.empty(len(code), np.int64)
     stack = np.empty(len(code), np.int64)
     top = 0
     for i in range(len(code)):
@@ -92,26 +93,26 @@ def depths(code):  # type: ignore[no-untyped-def]
         for _ in range(arity(code[i])):
             top -= 1
             deepest = max(deepest, stack[top])
-        found[i] = stack[top] = deepest + 1
+        depth[i] = stack[top] = deepest + 1
         top += 1
-    return found
+    return depth
 
 
 @njit(cache=True)
 def level(code, node):  # type: ignore[no-untyped-def]
-    """How many nodes lie on the way from the root to a node, itself included."""
+    """The number of nodes on the path from the root to a node, both included."""
     count, end = 1, len(code) - 1
     while end != node:
         end -= 1  # the last argument
-        while begin(code, end) > node:
-            end = begin(code, end) - 1
+        while subtree_begin(code, end) > node:
+            end = subtree_begin(code, end) - 1
         count += 1
     return count
 
 
 @njit(cache=True)
-def applied(op, x, y):  # type: ignore[no-untyped-def]
-    """One operator on numbers; unary ones take `x`."""
+def apply(op, x, y):  # type: ignore[no-untyped-def]
+    """The result of one operator; unary ones take `x`."""
     if op == ADD:
         return x + y
     if op == SUB:
@@ -129,7 +130,7 @@ def applied(op, x, y):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def divided(x, y):  # type: ignore[no-untyped-def]
-    """The quotient; where y is next to 0, a large number of the sign of x·y, and NaN if x is."""
+    """X / y; if |y| < TINY, ±HUGE with the sign of x·y, or NaN if x is NaN."""
     if abs(y) < TINY:
         if math.isnan(x):
             return x
@@ -139,5 +140,5 @@ def divided(x, y):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def logarithm(x, least):  # type: ignore[no-untyped-def]
-    """The natural one of |x|, and 0 where |x| is `least` or less."""
+    """Ln |x|; 0 if |x| is `least` or less."""
     return 0.0 if abs(x) <= least else math.log(abs(x))

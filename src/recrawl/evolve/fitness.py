@@ -1,4 +1,4 @@
-"""How good is a run of a score function? Change ratio, NDCG, freshness, new links, or a mixture."""
+"""Fitness of a simulated run: change ratio, NDCG, freshness, new links, or a weighted sum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
-    from recrawl.evolve.simulator import Run
+    from recrawl.evolve.simulator import SimulationRun
     from recrawl.model import FloatArray
 
 MEASURES: Final = ("change-ratio", "ndcg", "freshness", "new-links")
@@ -18,24 +18,25 @@ MEASURES: Final = ("change-ratio", "ndcg", "freshness", "new-links")
 
 @dataclass(frozen=True)
 class Fitness:
-    """A weighted sum of measures; each is a number a cycle, of which the mean counts."""
+    """A weighted sum of measures; the fitness of a run is its mean over the cycles."""
 
     weights: tuple[tuple[str, float], ...] = (("change-ratio", 1.0),)
 
     def uses(self, measure: str) -> bool:
         return any(name == measure for name, _ in self.weights)
 
-    def by_cycle(self, run: Run) -> FloatArray:
+    def by_cycle(self, run: SimulationRun) -> FloatArray:
+        """The weighted sum in each cycle."""
         total = np.zeros(len(run.changed))
         for name, weight in self.weights:
-            total += weight * measured(name, run)
+            total += weight * _by_cycle(name, run)
         return total
 
 
-def fitness(text: str) -> Fitness:
-    """From the name of a measure, or `measure=weight,measure=weight`.
+def parse_fitness(text: str) -> Fitness:
+    """The fitness written as a measure, or as `measure=weight,measure=weight`.
 
-    >>> fitness("change-ratio=0.7,freshness=0.3").weights
+    >>> parse_fitness("change-ratio=0.7,freshness=0.3").weights
     (('change-ratio', 0.7), ('freshness', 0.3))
     """
     weights = []
@@ -58,8 +59,7 @@ def _weight(text: str) -> float:
     return weight
 
 
-def measured(name: str, run: Run) -> FloatArray:
-    """One measure, cycle by cycle."""
+def _by_cycle(name: str, run: SimulationRun) -> FloatArray:
     if name == "change-ratio":
         return run.change_ratio
     if name == "freshness":

@@ -1,4 +1,4 @@
-"""Which of the best trees is to be used? Best, Sum_σ or Avg_σ (Santos 2013), or the simplest."""
+"""Selects one of the best trees: Best, Sum_σ or Avg_σ (Santos 2013), or the simplest."""
 
 from __future__ import annotations
 
@@ -12,75 +12,77 @@ if TYPE_CHECKING:
 
     from recrawl.evolve.expression import Expression
     from recrawl.evolve.fitness import Fitness
-    from recrawl.evolve.judge import Tree
+    from recrawl.evolve.fitness_cache import ScoredTree
     from recrawl.evolve.simulator import Simulator
     from recrawl.model import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Validated:
-    """A score function with its fitness in each cycle of training and of validation."""
+class ValidatedTree:
+    """A score function with its fitness in each cycle of training and validation."""
 
     expression: Expression
     train: FloatArray
     validation: FloatArray
-    worth: float  #: fitness in training, less what its size costs
+    worth: float  #: fitness in training, less a price for the size
 
     @property
     def spread(self) -> float:
-        """σ over all cycles of both, as the text says; GP4C's code forgets to divide by them."""
+        """σ over all cycles of both, as in the text; GP4C's code does not divide by the number."""
         return float(np.concatenate([self.train, self.validation]).std())
 
 
-def validated(trees: Sequence[Tree], simulator: Simulator, measure: Fitness) -> list[Validated]:
-    """The trees with what they find on pages they were not bred for."""
+def validate(
+    trees: Sequence[ScoredTree], simulator: Simulator, measure: Fitness
+) -> list[ValidatedTree]:
+    """The trees with their fitness on pages that did not breed them."""
     return [
-        Validated(
+        ValidatedTree(
             tree.simple, tree.by_cycle[0], measure.by_cycle(simulator.run(tree.simple)), tree.worth
         )
         for tree in trees
     ]
 
 
-def _sum(tree: Validated) -> float:
+def _sum_score(tree: ValidatedTree) -> float:
     return float(tree.train.mean() + tree.validation.mean()) - tree.spread
 
 
-def _average(tree: Validated) -> float:
+def _avg_score(tree: ValidatedTree) -> float:
     return float(tree.train.mean() + tree.validation.mean()) / 2 - tree.spread
 
 
-METHODS: Final[dict[str, Callable[[Validated], float]]] = {
+METHODS: Final[dict[str, Callable[[ValidatedTree], float]]] = {
     "best": lambda tree: tree.worth,
-    "sum": _sum,
-    "avg": _average,
+    "sum": _sum_score,
+    "avg": _avg_score,
 }
 SELECTIONS: Final = (*METHODS, "simple")
 
 
-def selected(trees: Sequence[Validated], method: str = "best") -> Validated:
-    """The one to use; of equals the shortest.
+def select_tree(trees: Sequence[ValidatedTree], method: str = "best") -> ValidatedTree:
+    """The tree to use; among equals the shortest.
 
-    `simple`: the shortest that is no worse than the best by more than a standard error, for the
-    difference may be chance, and what is short holds better on other pages and later days.
+    `simple` is the shortest tree that is worse than the best by at most a standard error: the
+    difference may be chance, and short formulas hold up better on other pages and later days.
     """
     if method == "simple":
-        leader = selected(trees)
+        leader = select_tree(trees)
         return min(
-            (tree for tree in trees if _no_worse(tree, leader)),
+            (tree for tree in trees if _as_good(tree, leader)),
             key=lambda tree: (len(tree.expression), -tree.worth),
         )
     value = METHODS[method]
     return min(trees, key=lambda tree: (-value(tree), len(tree.expression)))
 
 
-def _no_worse(tree: Validated, leader: Validated) -> bool:
+def _as_good(tree: ValidatedTree, leader: ValidatedTree) -> bool:
     gap = np.concatenate([leader.train - tree.train, leader.validation - tree.validation])
     return bool(gap.mean() <= gap.std() / np.sqrt(len(gap)))
 
 
-def front(points: FloatArray) -> list[int]:
-    """Rows that no other row beats in one column without losing in another, by the first column.
+def pareto_front(points: FloatArray) -> list[int]:
+    """Rows that no other row beats in one column without losing in the other, best first.
 
     >>> front(np.array([[3.0, 1.0], [2.0, 2.0], [2.0, 1.0], [1.0, 3.0]]))
     [0, 1, 3]

@@ -1,7 +1,7 @@
-"""The same scores from a shorter expression: constants folded, identities that always hold.
+"""Shortens an expression without changing any score: folds constants, applies identities.
 
-Only what is exact for every number, infinities and NaN included, is done: `x − x` is not 0 where
-x is infinite, so it stays unless x is a terminal. Arguments of + and · are put in order, which
+Only rules that are exact for every number, infinities and NaN included, are used: `x − x` is not 0
+if x is infinite, so it stays unless x is a terminal. The arguments of + and · are sorted, which
 makes the result a canonical form.
 """
 
@@ -20,21 +20,21 @@ from recrawl.evolve.expression import (
     SUB,
     TERMINAL,
     Expression,
-    applied,
+    apply,
     expression,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: A node as a tuple: its code, its constant, the nodes below it, and how many it has in all.
+#: A node as a tuple: its code, its constant, the nodes below it, and the size of its subtree.
 Node = tuple[int, float, tuple["Node", ...], int]
 ONE: Node = (CONSTANT, 1.0, (), 1)
 ZERO: Node = (CONSTANT, 0.0, (), 1)
 
 
 def simplify(formula: Expression) -> Expression:
-    """A canonical expression that gives every state the same score.
+    """The canonical expression with the same scores.
 
     >>> from recrawl.evolve.text import parse, write
     >>> write(simplify(parse("t * (2 - 1) + (n - n) + X * exp(0)", ("n", "X", "t"))))
@@ -45,20 +45,20 @@ def simplify(formula: Expression) -> Expression:
         if code >= TERMINAL or code == CONSTANT:
             stack.append((code, value + 0.0, (), 1))
         elif code >= LOG:
-            stack.append(_made(code, (stack.pop(),)))
+            stack.append(_simplified(code, (stack.pop(),)))
         else:
             right, left = stack.pop(), stack.pop()
-            stack.append(_made(code, (left, right)))
+            stack.append(_simplified(code, (left, right)))
     codes: list[int] = []
     values: list[float] = []
-    _lay_out(stack[0], codes, values)
+    _flatten(stack[0], codes, values)
     return expression(codes, values, formula.terminals)
 
 
-def _made(code: int, below: tuple[Node, ...]) -> Node:
-    """The node, or a simpler one that is always equal."""
+def _simplified(code: int, below: tuple[Node, ...]) -> Node:
+    """The node with these arguments, or a simpler one that is always equal."""
     if all(node[0] == CONSTANT for node in below):
-        value = float(applied(code, below[0][1], below[-1][1]))
+        value = float(apply(code, below[0][1], below[-1][1]))
         if math.isfinite(value):
             return (CONSTANT, value + 0.0, (), 1)
     if code in RULES:
@@ -71,7 +71,7 @@ def _made(code: int, below: tuple[Node, ...]) -> Node:
 
 
 def _order(node: Node) -> tuple[object, ...]:
-    """Constants first, then terminals, then by size; what follows only breaks ties."""
+    """Constants first, then terminals, then by size; the rest only breaks ties."""
     rank = 0 if node[0] == CONSTANT else 1 if node[0] >= TERMINAL else 2
     return (rank, node[3], node[0], node[1], node[2])
 
@@ -113,8 +113,8 @@ RULES: dict[int, Callable[..., Node | None]] = {
 }
 
 
-def _lay_out(root: Node, codes: list[int], values: list[float]) -> None:
-    """The node in postfix order."""
+def _flatten(root: Node, codes: list[int], values: list[float]) -> None:
+    """Append the nodes of a tree in postfix order."""
     pending = [(root, False)]
     while pending:
         node, done = pending.pop()

@@ -1,4 +1,4 @@
-"""What would a score function have found? Chooses the way that gives the answer soonest."""
+"""Replays a score function on a change history, by states where possible, else by pages."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.evolve import by_page, by_state
-from recrawl.evolve.evaluate import room
-from recrawl.evolve.states import kinds, needs_past
-from recrawl.evolve.terminals import TERMINALS
+from recrawl.evolve import page_simulation, state_simulation
+from recrawl.evolve.evaluate import n_rows
+from recrawl.evolve.terminals import TERMINALS, needs_outcomes, terminal_codes
 from recrawl.random import drawn
 
 if TYPE_CHECKING:
@@ -20,49 +19,49 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recrawl.evolve.by_state import Begin
-    from recrawl.evolve.changes import Changes
+    from recrawl.evolve.change_history import ChangeHistory
     from recrawl.evolve.expression import Expression
+    from recrawl.evolve.state_simulation import Begin
     from recrawl.model import BoolArray, FloatArray, IntArray
 
-    #: New links that visits to these pages would show: pages, cycles of the last visit, this cycle.
+    #: New links that visits would show, given pages, cycles of their last visits, and this cycle.
     CountLinks = Callable[[IntArray, IntArray, int], FloatArray]
 
 
 @dataclass(frozen=True)
-class Run:
-    """What a score function found, a number a cycle past warm-up."""
+class SimulationRun:
+    """What a score function found: one number a cycle after warm-up."""
 
     changed: FloatArray  #: fetches that showed a change
-    stale: FloatArray  #: copies unlike the live page, after the fetches
-    ndcg: FloatArray  #: of the order of the fetches; empty if not asked for
-    links: FloatArray  #: new links found; empty if not asked for
-    picks: NDArray[np.int32]  #: rows of the pages fetched, a row a cycle; empty if not asked for
+    stale: FloatArray  #: copies that differ from the live page after the fetches
+    ndcg: FloatArray  #: of the order of the fetches; empty unless `ndcg`
+    links: FloatArray  #: new links found; empty unless counted
+    picks: NDArray[np.int32]  #: rows of the pages fetched, by cycle; empty unless kept
     fetches: int
     pages: int
 
     @property
     def change_ratio(self) -> FloatArray:
-        """The share of the fetches that showed a change, cycle by cycle."""
+        """The share of the fetches that showed a change, by cycle."""
         return self.changed / max(self.fetches, 1)
 
     @property
     def freshness(self) -> FloatArray:
-        """The share of the copies equal to the live page, cycle by cycle."""
+        """The share of the copies that equal the live page, by cycle."""
         return 1.0 - self.stale / self.pages
 
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """Replays a score function on changes, many times a second.
+    """Replays score functions on one change history, many a second.
 
-    The first `warm_up` cycles visit every page; each later one visits the `fetches` pages of the
-    highest scores. Equal scores go by a priority of the pages drawn with `seed`, the same in all
-    cycles; NaN counts as −inf. A share `explore` of the fetches goes to the pages unseen for
-    longest instead. `columns` are facts of pages that do not change, by the name of a terminal.
+    The first `warm_up` cycles visit every page; each later one visits the `fetches` pages with the
+    highest scores. Ties go by a priority of pages, drawn with `seed`, the same in all cycles; NaN
+    counts as −inf. A share `explore` of the fetches goes to the pages not visited for longest
+    instead. `columns` are constant facts of pages, by terminal.
     """
 
-    changes: Changes
+    changes: ChangeHistory
     fetches: int
     warm_up: int = 2
     seed: int = 0
@@ -70,7 +69,7 @@ class Simulator:
     ndcg: bool = False
     columns: Mapping[str, FloatArray] | None = None
     links: CountLinks | None = None
-    ties: str = "hash"  #: or "id": the first row wins
+    ties: str = "hash"  #: or "id": the first row wins a tie
 
     def __post_init__(self) -> None:
         size, cycles = len(self.changes), self.changes.cycles
@@ -88,43 +87,44 @@ class Simulator:
             if column.shape != (size,) or not np.isfinite(column).all():
                 raise BadInput(f"The column {name!r} must be a finite number a page. It is not.")
 
-    def run(self, formula: Expression, *, keep: bool = False) -> Run:
-        """Simulate a score function; `keep` the pages it picks."""
-        used = formula.used()
-        by_state = self.links is None and set(used) <= set(TERMINALS)
-        return self.by_state(formula, keep=keep) if by_state else self.by_page(formula, keep=keep)
+    def run(self, formula: Expression, *, keep: bool = False) -> SimulationRun:
+        """Simulate a score function; `keep` records the pages it picks."""
+        if self.links is None and set(formula.used()) <= set(TERMINALS):
+            return self.run_states(formula, keep=keep)
+        return self.run_pages(formula, keep=keep)
 
-    def by_state(self, formula: Expression, *, keep: bool = False) -> Run:
-        """By states: exact, and the cost does not hang on the number of pages."""
+    def run_states(self, formula: Expression, *, keep: bool = False) -> SimulationRun:
+        """Simulate by states: exact, and the cost does not depend on the number of pages."""
         names = formula.terminals
-        found, picks = by_state.simulate(
+        results, picks = state_simulation.simulate(
             formula.code,
             formula.value,
-            room(formula),
-            kinds(names),
+            n_rows(formula),
+            terminal_codes(names),
             self.words,
             self.contents,
             self.changes.cycles,
             self.changes.cycle_days,
-            self.past_begin if needs_past(names) else self.plain_begin,
+            self.begin_by_outcomes if needs_outcomes(names) else self.begin_by_counts,
             self.quotas,
             self.gain,
             keep,
         )
-        return self._run(found, picks, np.empty(0))
+        return self._result(results, picks, np.empty(0))
 
-    def by_page(self, formula: Expression, *, keep: bool = False) -> Run:
-        """By pages: for facts that no two pages share, and to count links."""
-        found, picks, links = by_page.simulate(self, formula, keep=keep)
-        return self._run(found, picks, links)
+    def run_pages(self, formula: Expression, *, keep: bool = False) -> SimulationRun:
+        """Simulate by pages: for columns that pages do not share, and to count links."""
+        return self._result(*page_simulation.simulate(self, formula, keep=keep))
 
-    def _run(self, found: FloatArray, picks: NDArray[np.int32], links: FloatArray) -> Run:
+    def _result(
+        self, results: FloatArray, picks: NDArray[np.int32], links: FloatArray
+    ) -> SimulationRun:
         if not self.fetches:
-            found[2] = 1.0  # no order is wrong
-        return Run(
-            changed=found[0],
-            stale=found[1],
-            ndcg=found[2] if self.ndcg else np.empty(0),
+            results[2] = 1.0  # no order is wrong
+        return SimulationRun(
+            changed=results[0],
+            stale=results[1],
+            ndcg=results[2] if self.ndcg else np.empty(0),
             links=links,
             picks=np.sort(self.order[picks], axis=1).astype(np.int32),
             fetches=self.fetches,
@@ -132,7 +132,7 @@ class Simulator:
         )
 
     def column(self, name: str) -> FloatArray:
-        """A fact of each page that does not change."""
+        """A constant column of the pages, by its name."""
         if name not in (self.columns or {}):
             given = ", ".join(self.columns or ()) or "none"
             raise BadInput(f"The formula needs the column {name!r} of the pages. Given: {given}.")
@@ -140,7 +140,7 @@ class Simulator:
 
     @cached_property
     def order(self) -> IntArray:
-        """The row of each page by priority: of equal scores the first goes first."""
+        """The rows of pages by priority: the first wins a tie."""
         if self.ties == "id":
             return np.arange(len(self.changes))
         return np.argsort(drawn(self.changes.key, self.seed), kind="stable")
@@ -151,25 +151,25 @@ class Simulator:
 
     @cached_property
     def contents(self) -> NDArray[np.uint16]:
-        kept = self.changes.contents
-        return kept[self.order] if kept.size else kept
+        contents = self.changes.contents
+        return contents[self.order] if contents.size else contents
 
     @cached_property
     def quotas(self) -> IntArray:
-        """Fetches by score, and by age."""
+        """The number of fetches by score, and by age."""
         explored = int(self.explore * self.fetches)
         return np.array([self.fetches - explored, explored])
 
     @cached_property
     def gain(self) -> FloatArray:
-        """Of each rank (Santos et al. 2015): 1, then 1 / ln(rank + 1)."""
+        """Gain of a hit by rank (Santos et al. 2015): 1, then 1 / ln(rank + 1)."""
         gain = np.ones(self.fetches if self.ndcg else 0)
         gain[1:] = 1.0 / np.log(np.arange(3, len(gain) + 2))
         return gain
 
     @cached_property
     def warm(self) -> tuple[NDArray[Any], ...]:
-        """What is known of each page after warm-up: n, X, last visit, past and ranks."""
+        """What is known of each page after warm-up: n, X, last visit, outcomes and ranks."""
         x, ranks = np.zeros((2, len(self.words)), np.int64)
         past = np.zeros(len(self.words), np.uint64)
         for cycle in range(1, self.warm_up + 1):
@@ -187,7 +187,7 @@ class Simulator:
 
     @cached_property
     def turning(self) -> NDArray[np.int64]:
-        """How the number of stale copies moves after warm-up, if nothing is visited any more."""
+        """The rise of stale copies in each cycle after warm-up if no page is visited again."""
         turning = np.zeros(self.changes.cycles + 1, np.int64)
         fresh = np.ones(len(self.words), np.bool_)
         for cycle in range(self.warm_up + 1, self.changes.cycles + 1):
@@ -200,7 +200,7 @@ class Simulator:
         return turning
 
     def _begin(self, past: NDArray[np.uint64], ranks: NDArray[np.int64]) -> Begin:
-        """The states after warm-up: pages of the same past, in the order of priority."""
+        """The states after warm-up: pages with the same past, in the order of priority."""
         x = self.warm[1]
         pool = np.lexsort((ranks, past, x))
         new = np.zeros(len(pool), np.bool_)
@@ -214,12 +214,12 @@ class Simulator:
         return pool.astype(np.int32), table, past[first], self.turning
 
     @cached_property
-    def plain_begin(self) -> Begin:
-        """Where only counts of outcomes matter."""
+    def begin_by_counts(self) -> Begin:
+        """The first states if only counts of outcomes matter."""
         nothing = np.zeros(len(self.words), np.int64)
         return self._begin(nothing.astype(np.uint64), nothing - 1)
 
     @cached_property
-    def past_begin(self) -> Begin:
-        """Where single outcomes matter."""
+    def begin_by_outcomes(self) -> Begin:
+        """The first states if single outcomes matter."""
         return self._begin(self.warm[3], self.warm[4])

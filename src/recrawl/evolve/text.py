@@ -1,4 +1,4 @@
-"""How is an expression written? Text that reads back to the same tree, and LaTeX."""
+"""Expressions as text that parses back to the same tree, and as LaTeX."""
 
 from __future__ import annotations
 
@@ -19,30 +19,33 @@ from recrawl.evolve.expression import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-LONGEST = 20_000  #: letters of a formula
-DEEPEST = 60  #: brackets within brackets
-NODES = 4_000
+    #: Text of a part of the formula, and its precedence.
+    Part = tuple[str, int]
+
+MAX_CHARACTERS = 20_000
+MAX_DEPTH = 60  #: brackets within brackets
+MAX_NODES = 4_000
 
 _TOKEN = re.compile(
     r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(\w+)|(\S))", re.ASCII
 )
 _NUMBER = re.compile(r"[0-9]|\.[0-9]")
 _BINDS: Final = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 4}
-_NEGATIVE = 3  #: how tightly the sign of a number binds: -2 ^ x is -(2 ^ x), so (-2) ^ x
+_NEGATIVE = 3  #: precedence of a sign: -2 ^ x is -(2 ^ x), so a negative base needs brackets
 _ATOM = 5
 _CODE: Final = {name: code for code, name in enumerate(OPERATORS)}
 
 
 def parse(text: str, terminals: Sequence[str]) -> Expression:
-    """The expression of a text such as `X / n * t ^ 0.5`.
+    """Parse a formula such as `X / n * t ^ 0.5`.
 
     >>> len(parse("log(X + 1) * t", ("n", "X", "t")))
     6
     """
-    if len(text) > LONGEST:
-        raise BadInput(f"A formula must be at most {LONGEST:,} letters. Got {len(text):,}.")
+    if len(text) > MAX_CHARACTERS:
+        raise BadInput(f"A formula must be at most {MAX_CHARACTERS:,} letters. Got {len(text):,}.")
     return _Parser(text, tuple(terminals)).whole()
 
 
@@ -64,13 +67,13 @@ class _Parser:
         return expression(self.code, self.value, self.terminals)
 
     def sum(self, least: int, depth: int) -> None:
-        """Operands joined by operators that bind at least so tightly."""
-        if depth > DEEPEST:
-            raise BadInput(f"A formula must nest at most {DEEPEST} deep. Got a deeper one.")
+        """Parse operands joined by operators of at least this precedence."""
+        if depth > MAX_DEPTH:
+            raise BadInput(f"A formula must nest at most {MAX_DEPTH} deep. Got a deeper one.")
         self.operand(depth)
         while _BINDS.get(self.peek(), 0) >= least:
             sign = self.take()
-            # All join from the left but powers: 2 ^ 3 ^ 2 is 2 ^ (3 ^ 2).
+            # Powers associate to the right, the others to the left: 2 ^ 3 ^ 2 is 2 ^ (3 ^ 2).
             self.sum(_BINDS[sign] + (sign != "^"), depth + 1)
             self.push(_CODE[sign])
 
@@ -101,7 +104,7 @@ class _Parser:
         self.push(CONSTANT, float(word))
 
     def negative(self, depth: int) -> None:
-        """A number below 0, or 0 − x."""
+        """Parse what follows a minus sign: a negative number, or 0 − x."""
         if _NUMBER.match(self.peek()):
             self.number(self.take())
             if self.peek() != "^":
@@ -129,8 +132,8 @@ class _Parser:
         self.push(POW if name == "pow" else _CODE[name])
 
     def push(self, code: int, value: float = 0.0) -> None:
-        if len(self.code) >= NODES:
-            raise BadInput(f"A formula must have at most {NODES:,} nodes. Got more.")
+        if len(self.code) >= MAX_NODES:
+            raise BadInput(f"A formula must have at most {MAX_NODES:,} nodes. Got more.")
         self.code.append(code)
         self.value.append(value)
 
@@ -148,31 +151,45 @@ class _Parser:
         self.at += 1
 
     def fault(self, wanted: str, got: str) -> BadInput:
-        shown = self.text if len(self.text) <= 80 else self.text[:77] + "…"
-        return BadInput(f"The formula {shown!r} must have {wanted}. Got {got or 'its end'!r}.")
+        text = self.text if len(self.text) <= 80 else self.text[:77] + "…"
+        return BadInput(f"The formula {text!r} must have {wanted}. Got {got or 'its end'!r}.")
 
 
 def write(formula: Expression) -> str:
-    """The expression as text; `parse` gives it back.
+    """The expression as text; the inverse of `parse`.
 
     >>> write(parse("(X/n) * (t - 1)", ("n", "X", "t")))
     'X / n * (t - 1)'
     """
-    stack: list[tuple[str, int]] = []
+    return _render(formula, str, _number, _function, _join)
+
+
+def _render(
+    formula: Expression,
+    name: Callable[[str], str],
+    number: Callable[[float], str],
+    function: Callable[[int, str], Part],
+    join: Callable[[str, Part, Part], Part],
+) -> str:
+    stack: list[Part] = []
     for code, value in zip(formula.code.tolist(), formula.value.tolist(), strict=True):
         if code >= TERMINAL:
-            stack.append((formula.terminals[code - TERMINAL], _ATOM))
+            stack.append((name(formula.terminals[code - TERMINAL]), _ATOM))
         elif code == CONSTANT:
-            stack.append((_number(value), _NEGATIVE if value < 0 else _ATOM))
+            stack.append((number(value), _NEGATIVE if value < 0 else _ATOM))
         elif code >= LOG:
-            stack.append((f"{OPERATORS[code]}({stack.pop()[0]})", _ATOM))
+            stack.append(function(code, stack.pop()[0]))
         else:
             right, left = stack.pop(), stack.pop()
-            stack.append(_joined(OPERATORS[code], left, right))
+            stack.append(join(OPERATORS[code], left, right))
     return stack[0][0]
 
 
-def _joined(sign: str, left: tuple[str, int], right: tuple[str, int]) -> tuple[str, int]:
+def _function(code: int, inner: str) -> Part:
+    return f"{OPERATORS[code]}({inner})", _ATOM
+
+
+def _join(sign: str, left: Part, right: Part) -> Part:
     binds = _BINDS[sign]
     a = left[0] if left[1] >= binds + (sign == "^") else f"({left[0]})"
     b = right[0] if right[1] >= binds + (sign != "^") else f"({right[0]})"
@@ -180,7 +197,7 @@ def _joined(sign: str, left: tuple[str, int], right: tuple[str, int]) -> tuple[s
 
 
 def _number(value: float) -> str:
-    """The shortest text that reads back to the same number."""
+    """The shortest text that parses back to the same number."""
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
@@ -190,19 +207,12 @@ def latex(formula: Expression) -> str:
     >>> print(latex(parse("X / n * t ^ 0.5", ("n", "X", "t"))))
     \frac{X}{n} \cdot t^{0.5}
     """
-    stack: list[tuple[str, int]] = []
-    for code, value in zip(formula.code.tolist(), formula.value.tolist(), strict=True):
-        if code >= TERMINAL:
-            name = formula.terminals[code - TERMINAL].replace("_", r"\_")
-            stack.append((name if len(name) == 1 else rf"\mathrm{{{name}}}", _ATOM))
-        elif code == CONSTANT:
-            stack.append((_latex_number(value), _NEGATIVE if value < 0 else _ATOM))
-        elif code >= LOG:
-            stack.append(_latex_function(code, stack.pop()[0]))
-        else:
-            right, left = stack.pop(), stack.pop()
-            stack.append(_latex_joined(OPERATORS[code], left, right))
-    return stack[0][0]
+    return _render(formula, _latex_name, _latex_number, _latex_function, _latex_join)
+
+
+def _latex_name(name: str) -> str:
+    name = name.replace("_", r"\_")
+    return name if len(name) == 1 else rf"\mathrm{{{name}}}"
 
 
 def _latex_number(value: float) -> str:
@@ -212,14 +222,14 @@ def _latex_number(value: float) -> str:
     return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
 
 
-def _latex_function(code: int, inner: str) -> tuple[str, int]:
+def _latex_function(code: int, inner: str) -> Part:
     if code == EXP:
         return f"e^{{{inner}}}", _BINDS["^"]
     name = r"\ln" if code == LOG else r"\ln_{>1}"
     return rf"{name}\left|{inner}\right|", _ATOM
 
 
-def _latex_joined(sign: str, left: tuple[str, int], right: tuple[str, int]) -> tuple[str, int]:
+def _latex_join(sign: str, left: Part, right: Part) -> Part:
     if sign == "/":
         return rf"\frac{{{left[0]}}}{{{right[0]}}}", _BINDS["*"]
     if sign == "^":
@@ -230,5 +240,5 @@ def _latex_joined(sign: str, left: tuple[str, int], right: tuple[str, int]) -> t
     b = right[0] if right[1] > binds else rf"\left({right[0]}\right)"
     if sign == "*" and right[1] == binds and r"\frac" in right[0][:5]:
         b = right[0]
-    shown = r"\cdot" if sign == "*" else sign
-    return f"{a} {shown} {b}", binds
+    symbol = r"\cdot" if sign == "*" else sign
+    return f"{a} {symbol} {b}", binds

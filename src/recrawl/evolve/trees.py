@@ -1,7 +1,6 @@
-"""How do score functions come about? Random trees, and trees bred from others (Santos 2013).
+"""Makes trees: random ones, and ones bred from others (Santos 2013).
 
-A tree is an expression in postfix order, so a subtree is a run of it, and breeding cuts and joins
-runs.
+A tree is an expression in postfix order, so a subtree is a slice of it.
 """
 
 from __future__ import annotations
@@ -12,29 +11,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.evolve.expression import (
-    ADD,
     ARITY,
     CONSTANT,
-    DIV,
-    EXP,
-    LOG,
-    MUL,
-    POW,
-    SUB,
     TERMINAL,
+    THESIS_FUNCTIONS,
     Expression,
-    begin,
     depths,
     expression,
     level,
+    subtree_begin,
 )
 
 if TYPE_CHECKING:
     from random import Random
 
 THESIS_CONSTANTS = (0.001, 0.01, 0.1, 0.5, 1.0, 2.718281828459045, 10.0, 100.0, 1000.0)
-DRAWS = 10  #: tries to hit a function node, as GPC++ makes them
-SWAPS = 5  #: tries to find another node
+MAX_NODE_DRAWS = 10  #: tries to draw a function node, as in GPC++
+MAX_SWAP_DRAWS = 5  #: tries to draw a different node
 
 
 @dataclass(frozen=True)
@@ -43,11 +36,11 @@ class Symbols:
 
     terminals: tuple[str, ...]
     constants: tuple[float, ...] = THESIS_CONSTANTS
-    functions: tuple[int, ...] = (ADD, SUB, MUL, DIV, LOG, POW, EXP)
-    real: float = 0.0  #: share of the leaves that are any real constant, from 0.001 to 1000
+    functions: tuple[int, ...] = THESIS_FUNCTIONS
+    real: float = 0.0  #: share of the leaves that are a real constant from 0.001 to 1000
 
     def leaf(self, random: Random) -> tuple[int, float]:
-        """A terminal or a constant, each as likely as the next, or a real constant."""
+        """Draw a terminal or a constant, all equally likely, or a real constant."""
         if self.real and random.random() < self.real:
             return CONSTANT, float(f"{10 ** random.uniform(-3, 3):.3g}")
         at = random.randrange(len(self.terminals) + len(self.constants))
@@ -56,8 +49,8 @@ class Symbols:
         return CONSTANT, self.constants[at - len(self.terminals)]
 
 
-def grown(random: Random, symbols: Symbols, depth: int, *, full: bool) -> Expression:
-    """A random tree with a function as root: all branches `depth` deep, or ending by chance."""
+def random_tree(random: Random, symbols: Symbols, depth: int, *, full: bool) -> Expression:
+    """A random tree whose root is a function; if `full`, all branches are `depth` deep."""
     code: list[int] = []
     value: list[float] = []
 
@@ -75,34 +68,37 @@ def grown(random: Random, symbols: Symbols, depth: int, *, full: bool) -> Expres
     return expression(code, value, symbols.terminals)
 
 
-def ramped(random: Random, symbols: Symbols, count: int, deepest: int) -> list[Expression]:
-    """Half full and half by chance, of depths 2, 3, … up to the deepest in turns."""
+def ramped_trees(random: Random, symbols: Symbols, count: int, deepest: int) -> list[Expression]:
+    """Random trees, half of them full, of depths 2, 3, … `deepest` in turn."""
     ramp = range(2, deepest + 1)
-    return [grown(random, symbols, ramp[i // 2 % len(ramp)], full=i % 2 == 0) for i in range(count)]
+    return [
+        random_tree(random, symbols, ramp[i // 2 % len(ramp)], full=i % 2 == 0)
+        for i in range(count)
+    ]
 
 
-def crossed(
+def cross(
     random: Random, one: Expression, other: Expression, deepest: int
 ) -> tuple[Expression, Expression]:
-    """Two trees that swapped a subtree; a child that would be too deep stays as its parent was."""
-    a, b = chosen(random, one), chosen(random, other)
+    """Swap a subtree of two trees; a child that would be too deep is its parent instead."""
+    a, b = draw_node(random, one), draw_node(random, other)
     below_a, below_b = depths(one.code)[a], depths(other.code)[b]
     first = second = None
     if level(one.code, a) - 1 + below_b <= deepest:
-        first = grafted(one, a, part(other, b))
+        first = graft(one, a, subtree(other, b))
     if level(other.code, b) - 1 + below_a <= deepest:
-        second = grafted(other, b, part(one, a))
+        second = graft(other, b, subtree(one, a))
     return first or one, second or other
 
 
-def swapped(random: Random, tree: Expression, symbols: Symbols) -> Expression:
-    """One node replaced by another with as many arguments."""
-    at = chosen(random, tree)
+def swap_node(random: Random, tree: Expression, symbols: Symbols) -> Expression:
+    """Replace a node by another one with the same number of arguments."""
+    at = draw_node(random, tree)
     code, value = tree.code.copy(), tree.value.copy()
-    for _ in range(SWAPS):
+    for _ in range(MAX_SWAP_DRAWS):
         if code[at] >= 0 and code[at] < TERMINAL:
-            alike = [f for f in symbols.functions if ARITY[f] == ARITY[code[at]]]
-            node = random.choice(alike), 0.0
+            candidates = [f for f in symbols.functions if ARITY[f] == ARITY[code[at]]]
+            node = random.choice(candidates), 0.0
         else:
             node = symbols.leaf(random)
         if node != (code[at], value[at]):
@@ -111,35 +107,35 @@ def swapped(random: Random, tree: Expression, symbols: Symbols) -> Expression:
     return Expression(code, value, tree.terminals)
 
 
-def shrunk(random: Random, tree: Expression, symbols: Symbols) -> Expression:
-    """One function with all below it replaced by a leaf."""
+def shrink(random: Random, tree: Expression, symbols: Symbols) -> Expression:
+    """Replace a function and all below it by a leaf."""
     functions = np.flatnonzero((tree.code >= 0) & (tree.code < TERMINAL))
     if not functions.size:
         return tree
     node, constant = symbols.leaf(random)
     at = int(functions[random.randrange(len(functions))])
-    return grafted(tree, at, expression([node], [constant], tree.terminals))
+    return graft(tree, at, expression([node], [constant], tree.terminals))
 
 
-def chosen(random: Random, tree: Expression) -> int:
-    """A node, most likely a function: up to ten are drawn until one is."""
+def draw_node(random: Random, tree: Expression) -> int:
+    """Draw a node, most likely a function: several draws until one is."""
     at = 0
-    for _ in range(DRAWS):
+    for _ in range(MAX_NODE_DRAWS):
         at = random.randrange(len(tree))
         if 0 <= tree.code[at] < TERMINAL:
             break
     return at
 
 
-def part(tree: Expression, end: int) -> Expression:
+def subtree(tree: Expression, end: int) -> Expression:
     """The subtree that ends at a node."""
-    run = slice(begin(tree.code, end), end + 1)
+    run = slice(subtree_begin(tree.code, end), end + 1)
     return Expression(tree.code[run], tree.value[run], tree.terminals)
 
 
-def grafted(tree: Expression, end: int, new: Expression) -> Expression:
-    """The tree with another subtree in the place of the one that ends at a node."""
-    low, high = begin(tree.code, end), end + 1
+def graft(tree: Expression, end: int, new: Expression) -> Expression:
+    """Replace the subtree that ends at a node by another."""
+    low, high = subtree_begin(tree.code, end), end + 1
     return Expression(
         np.concatenate([tree.code[:low], new.code, tree.code[high:]]),
         np.concatenate([tree.value[:low], new.value, tree.value[high:]]),

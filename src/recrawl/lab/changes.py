@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from recrawl.errors import BadInput
-from recrawl.evolve.changes import Changes, from_bits, from_contents
+from recrawl.evolve.change_history import ChangeHistory, from_bits, from_contents
 from recrawl.model import DAY
 from recrawl.urls import keys
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST = 2**16  #: versions of a page
 
 
-def changes_of(trace: Trace, *, every: float = DAY) -> Changes:
+def changes_of(trace: Trace, *, every: float = DAY) -> ChangeHistory:
     """What visits to the pages of a trace in each cycle would show; all must be there throughout.
 
     Cycles and ties are those of `replay`, so a simulation picks the pages that a replay picks.
@@ -35,7 +35,7 @@ def changes_of(trace: Trace, *, every: float = DAY) -> Changes:
     return from_contents(contents, keys(trace.urls), cycle_days=every / DAY)
 
 
-def changes_of_world(world: World) -> Changes:
+def changes_of_world(world: World) -> ChangeHistory:
     """The same for a world made of bits."""
     return from_bits(world.bits() == 1, keys(world.urls))
 

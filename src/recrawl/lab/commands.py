@@ -16,7 +16,7 @@ from recrawl.planner import DEFAULT_POLICY, policy_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from recrawl.evolve.evolution import Progress
+    from recrawl.evolve.generations import Progress
     from recrawl.lab.compare import Comparison
     from recrawl.lab.learn import EvolutionResult
     from recrawl.model import Time

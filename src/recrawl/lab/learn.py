@@ -10,13 +10,13 @@ import numpy as np
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.evolve.evolution import evolve
-from recrawl.evolve.file import Formula, save
-from recrawl.evolve.fitness import Fitness, fitness
+from recrawl.evolve.fitness import Fitness, parse_fitness
+from recrawl.evolve.formula_file import Formula, save_formula
+from recrawl.evolve.generations import evolve
 from recrawl.evolve.presets import preset
-from recrawl.evolve.selection import SELECTIONS, selected, validated
+from recrawl.evolve.selection import SELECTIONS, select_tree, validate
 from recrawl.evolve.simulator import Simulator
-from recrawl.evolve.split import folds
+from recrawl.evolve.split import split_folds
 from recrawl.evolve.terminals import BASIC, TERMINALS, check_names
 from recrawl.evolve.text import parse, write
 from recrawl.lab.changes import changes_of, column_of, link_counter
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from recrawl.evolve.changes import Changes
-    from recrawl.evolve.evolution import Outcome, Progress
+    from recrawl.evolve.change_history import ChangeHistory
     from recrawl.evolve.expression import Expression
+    from recrawl.evolve.generations import EvolutionRun, Progress
     from recrawl.lab.trace import Trace
     from recrawl.model import Budget, FloatArray, IntArray
 
@@ -64,7 +64,7 @@ class EvolutionResult(Results):
 
     def save(self, path: str | Path) -> None:
         """Write the policy file, which `make` and every command take as a policy."""
-        save(self.formula, path)
+        save_formula(self.formula, path)
 
 
 def learn(
@@ -90,8 +90,8 @@ def learn(
         raise BadInput(f"select must be {', '.join(SELECTIONS)}. Got {select!r}.")
     names = check_names(terminals)
     settings = preset(preset_name)
-    measures = PARETO if pareto else (fitness(measure),)
-    split = folds(len(trace), seed=seed)[0]
+    measures = PARETO if pareto else (parse_fitness(measure),)
+    split = split_folds(len(trace), seed=seed)[0]
     arena = SimulatorFactory(trace, names, measures, budget, every, warm_up, explore, seed)
     train, validation, test = (arena.of(np.sort(getattr(split, part))) for part in PARTS)
     outcome = evolve(train, names, measures, settings, seed=seed, progress=progress)
@@ -119,12 +119,12 @@ def learn(
 
 
 def _chosen(
-    outcome: Outcome, validation: Simulator, measures: Sequence[Fitness], select: str
+    outcome: EvolutionRun, validation: Simulator, measures: Sequence[Fitness], select: str
 ) -> Expression:
     """The one to keep: of a front the one with the largest product of both measures."""
     if len(measures) > 1:
         return max(outcome.kept, key=lambda tree: float(tree.points.prod())).simple
-    return selected(validated(outcome.kept, validation, measures[0]), select).expression
+    return select_tree(validate(outcome.kept, validation, measures[0]), select).expression
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class SimulatorFactory:
         )
 
     @cached_property
-    def changes(self) -> Changes:
+    def changes(self) -> ChangeHistory:
         return changes_of(self.trace, every=self.every)
 
     def _uses(self, measure: str) -> bool:

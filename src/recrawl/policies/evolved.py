@@ -1,4 +1,4 @@
-"""Which pages now, by a formula learned from a history?"""
+"""Which pages now, by a formula bred from a history?"""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl.evolve.evaluate import scores
-from recrawl.evolve.file import Formula, load
-from recrawl.evolve.terminals import BASIC, of_pages
+from recrawl.evolve.formula_file import Formula, load_formula
+from recrawl.evolve.terminals import BASIC, page_terminals
 from recrawl.evolve.text import parse
 from recrawl.policies.unlearned import Unlearned
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
 
-LARGEST = float(np.finfo(np.float64).max)
+MAX_SCORE = float(np.finfo(np.float64).max)
 
 
 class Evolved(Unlearned):
@@ -28,7 +28,7 @@ class Evolved(Unlearned):
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         if not hasattr(self, "formula_"):
-            self.formula_ = load(self.file) if self.file else Formula(parse("t * X", BASIC))
-        given, days = self.formula_.expression, self.formula_.cycle_days
-        found = scores(given, of_pages(given.terminals, pages, now, cycle_days=days))
-        return np.clip(found, -LARGEST, LARGEST)
+            self.formula_ = load_formula(self.file) if self.file else Formula(parse("t * X", BASIC))
+        expression, days = self.formula_.expression, self.formula_.cycle_days
+        terminals = page_terminals(expression.terminals, pages, now, cycle_days=days)
+        return np.clip(scores(expression, terminals), -MAX_SCORE, MAX_SCORE)

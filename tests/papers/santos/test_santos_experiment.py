@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recrawl.evolve.changes import from_bits
+from recrawl.evolve.change_history import from_bits
 from recrawl.evolve.presets import PRESETS
 from recrawl.papers.santos.experiment import Protocol, santos
 from recrawl.papers.santos.tables import tables

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from recrawl import registry
-from recrawl.evolve.by_page import look
-from recrawl.evolve.evolution import evolve
 from recrawl.evolve.fitness import Fitness
+from recrawl.evolve.generations import evolve
+from recrawl.evolve.page_simulation import find_changed
 from recrawl.evolve.presets import PRESETS, Preset
-from recrawl.evolve.selection import METHODS, Validated, selected, validated
+from recrawl.evolve.selection import METHODS, ValidatedTree, select_tree, validate
 from recrawl.evolve.simulator import Simulator
-from recrawl.evolve.split import folds
+from recrawl.evolve.split import split_folds
 from recrawl.evolve.terminals import BASIC, TERMINALS
 from recrawl.evolve.text import parse, write
 from recrawl.lab.changes import changes_of, changes_of_world
@@ -29,7 +29,7 @@ from recrawl.lab.traces import open_trace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from recrawl.evolve.changes import Changes
+    from recrawl.evolve.change_history import ChangeHistory
     from recrawl.lab.experiment import Progress
     from recrawl.model import FloatArray, IntArray
 
@@ -77,11 +77,11 @@ class Ran:
     breeding: float  #: seconds
     validating: float
 
-    def candidates(self) -> list[Validated]:
+    def candidates(self) -> list[ValidatedTree]:
         """The formulas with their fitness."""
         rows = zip(self.formulas, self.train, self.validation, self.worth, strict=True)
         return [
-            Validated(parse(formula, BASIC), np.array(train), np.array(validation), worth)
+            ValidatedTree(parse(formula, BASIC), np.array(train), np.array(validation), worth)
             for formula, train, validation, worth in rows
         ]
 
@@ -91,7 +91,7 @@ class Found:
     """What the experiment came to."""
 
     runs: list[Ran]
-    chosen: dict[str, list[Validated]]  #: by way to select, one a fold
+    chosen: dict[str, list[ValidatedTree]]  #: by way to select, one a fold
     daily: dict[str, FloatArray]  #: by method: a row a fold, a column a day, on test pages
 
     @property
@@ -99,7 +99,7 @@ class Found:
         return {name: days.mean(axis=1) for name, days in self.daily.items()}
 
 
-def changes_from(source: str, *, quick: bool = False) -> Changes:
+def changes_from(source: str, *, quick: bool = False) -> ChangeHistory:
     """The pages of a world of bits, by name, or of bit strings at a path."""
     if Path(source).exists():
         return changes_of(open_trace(source))
@@ -108,7 +108,7 @@ def changes_from(source: str, *, quick: bool = False) -> Changes:
 
 
 def santos(
-    changes: Changes,
+    changes: ChangeHistory,
     folder: Path,
     protocol: Protocol,
     *,
@@ -137,19 +137,19 @@ def santos(
     return _judged(changes, protocol, [Ran(**result) for result in results.values()])
 
 
-def simulator(changes: Changes, rows: IntArray) -> Simulator:
+def simulator(changes: ChangeHistory, rows: IntArray) -> Simulator:
     """A simulation of some of the pages."""
     return Simulator(changes.take(rows), int(SHARE * len(rows)))
 
 
 def _run(
-    changes: Changes, fold: int, seed: int, protocol: Protocol, clock: Callable[[], float]
+    changes: ChangeHistory, fold: int, seed: int, protocol: Protocol, clock: Callable[[], float]
 ) -> dict[str, Any]:
-    split = folds(len(changes), protocol.folds)[fold]
+    split = split_folds(len(changes), protocol.folds)[fold]
     begin, measure = clock(), Fitness()
     bred = evolve(simulator(changes, split.train), BASIC, [measure], protocol.breeding, seed=seed)
     middle = clock()
-    found = validated(bred.kept, simulator(changes, split.validation), measure)
+    found = validate(bred.kept, simulator(changes, split.validation), measure)
     ran = Ran(
         fold=fold,
         seed=seed,
@@ -164,18 +164,18 @@ def _run(
     return asdict(ran)
 
 
-def _judged(changes: Changes, protocol: Protocol, runs: list[Ran]) -> Found:
+def _judged(changes: ChangeHistory, protocol: Protocol, runs: list[Ran]) -> Found:
     """Choose a formula a fold over all seeds, and test it beside the baselines."""
-    chosen: dict[str, list[Validated]] = {method: [] for method in METHODS}
+    chosen: dict[str, list[ValidatedTree]] = {method: [] for method in METHODS}
     daily: dict[str, list[FloatArray]] = {name: [] for name in ("Rand", *BASELINES, *GP4C)}
-    for fold, split in enumerate(folds(len(changes), protocol.folds)):
+    for fold, split in enumerate(split_folds(len(changes), protocol.folds)):
         world = simulator(changes, split.test)
         trees = [tree for ran in runs if ran.fold == fold for tree in ran.candidates()]
         daily["Rand"].append(_at_random(world))
         for name, formula in BASELINES.items():
             daily[name].append(world.run(parse(formula, tuple(TERMINALS))).change_ratio)
         for name, method in GP4C.items():
-            chosen[method].append(selected(trees, method))
+            chosen[method].append(select_tree(trees, method))
             daily[name].append(world.run(chosen[method][-1].expression).change_ratio)
     return Found(runs, chosen, {name: np.array(rows) for name, rows in daily.items()})
 
@@ -187,7 +187,7 @@ def _at_random(world: Simulator) -> FloatArray:
     found: list[float] = []
     for now in range(world.warm_up + 1, cycles + 1):
         chosen = random.permutation(len(last))[: world.fetches]
-        hits = look(world.words, world.contents, chosen, last, now)
+        hits = find_changed(world.words, world.contents, chosen, last, now)
         last[chosen] = now
         found.append(float(hits.sum()) / max(world.fetches, 1))
     return np.array(found)

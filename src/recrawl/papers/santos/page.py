@@ -14,11 +14,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from recrawl.evolve.evolution import evolve
-from recrawl.evolve.file import Formula, save
 from recrawl.evolve.fitness import Fitness
+from recrawl.evolve.formula_file import Formula, save_formula
+from recrawl.evolve.generations import evolve
 from recrawl.evolve.presets import PRESETS
-from recrawl.evolve.selection import selected, validated
+from recrawl.evolve.selection import select_tree, validate
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.text import write
 from recrawl.files import write_whole
@@ -120,12 +120,12 @@ def tried(path: Path) -> Tried:
     first, second = halves(open_trace(path))
     world = Simulator(changes_of(first), fetches(BUDGET, len(first)))
     kept = evolve(world, TERMINALS, [Fitness()], BREEDING, seed=1).kept
-    candidates = validated(kept, replace(world, seed=1), Fitness())
+    candidates = validate(kept, replace(world, seed=1), Fitness())
     policies, formulas = {name: name for name in CLASSIC}, {}
     for way in WAYS:
-        chosen = selected(candidates, way).expression
+        chosen = select_tree(candidates, way).expression
         policies[way], formulas[way] = str(KEPT / f"{path.name}-{way}-policy.json"), write(chosen)
-        save(Formula(chosen), policies[way])
+        save_formula(Formula(chosen), policies[way])
     ratio, unseen = {}, {}
     for name, policy in policies.items():
         cycles = replay(second, policy, BUDGET)

@@ -1,9 +1,9 @@
-"""What would a score function find, scoring states instead of pages?
+"""Simulates a score function on states instead of pages: pages with the same past share a score.
 
-Pages with the same past share a score. A state comes into being in the cycle that visited all its
-pages, and only loses pages afterwards, so its pages are a run in one pool, and what is taken of
-them is its front. Pages are numbered by tie priority and runs kept in that order, which makes the
-choice exactly that of scoring and sorting all pages.
+A state is created in the cycle that visits all its pages, and only loses pages afterwards. So its
+pages are a slice of one pool, and those that are visited next are the front of the slice. Pages are
+numbered by tie priority and slices keep that order; hence the choice is exactly that of scoring and
+sorting all pages.
 """
 
 from __future__ import annotations
@@ -13,78 +13,78 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.evolve.changes import changed, lowest, visited
+from recrawl.evolve.change_history import changed, lowest, update_turning
 from recrawl.evolve.evaluate import CHUNK, evaluate
-from recrawl.evolve.states import fill
+from recrawl.evolve.terminals import fill_terminals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    #: Pool, states and their pasts after warm-up, and how the number of stale pages will move.
+    #: After warm-up: the pool, the states, their outcomes, and the rise of stale copies by cycle.
     Begin = tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
 
-#: Rows of a table of states: its run in the pool, and what is known of its pages.
+#: Rows of the table of states: the slice of the pool, and what is known of its pages.
 START, STOP, VISITS, CHANGES, LAST, RANKS = range(6)
 
 
 @njit(cache=True)
 def simulate(  # type: ignore[no-untyped-def]
-    code, value, room, asked, words, contents, cycles, days, begin, quotas, gain, keep
+    code, value, n_rows, codes, words, contents, cycles, days, begin, quotas, gain, keep
 ):
-    """Changes found, copies left stale and NDCG of each cycle, and the pages fetched.
+    """Changes found, copies left stale and NDCG by cycle, and the pages fetched.
 
-    `begin`: pool, states and their pasts after warm-up, and how the stale pages will turn.
-    `quotas`: fetches by score, then by age. `gain`: of each rank, for NDCG; empty to leave it out.
+    `begin`: see `Begin`. `quotas`: fetches by score, then by age. `gain`: of each rank, for NDCG;
+    empty to skip it.
     """
     pages, warm_up = len(words), begin[1][LAST, 0]
-    pool, table, past, live = _room(begin, quotas[0] + quotas[1])
+    pool, table, past, live = _allocate(begin, quotas[0] + quotas[1])
     top = pages
     turning = begin[3].copy()
-    found = np.zeros((3, cycles - warm_up))
+    results = np.zeros((3, cycles - warm_up))
     marks = np.zeros(pages // 64 + 1, np.uint64)
     child = np.empty(pages, np.int32)
-    rows = np.empty((len(asked) + room, CHUNK))
+    rows = np.empty((len(codes) + n_rows, CHUNK))
     picks = np.empty((cycles - warm_up if keep else 0, quotas[0] + quotas[1]), np.int32)
     stale = 0
     for now in range(warm_up + 1, cycles + 1):
         stale += turning[now]
         state, outcomes = table[:, :live], past[:live]
-        terminals = np.empty((len(asked), live))
+        terminals = np.empty((len(codes), live))
         n, x, last, ranks = state[VISITS], state[CHANGES], state[LAST], state[RANKS]
-        fill(asked, n, x, last, outcomes, ranks, now, days, terminals)
-        worth = np.empty(live)
-        evaluate(code, value, terminals, rows, worth)
+        fill_terminals(codes, n, x, last, outcomes, ranks, now, days, terminals)
+        score = np.empty(live)
+        evaluate(code, value, terminals, rows, score)
         taken = np.zeros((3, live), np.int64)
-        _take(worth, state, taken[0], taken[1], quotas[0], pool, pages)
+        _take(score, state, taken[0], taken[1], quotas[0], pool, pages)
         age = (now - last).astype(np.float64)
         _take(age, state, taken[1], taken[2], quotas[1], pool, pages)
         if len(gain):
             order = (pool, words, contents, now, gain)
-            gained = _gained(0.0, worth, state, taken[0], taken[1], 0, order)
-            gained = _gained(gained, age, state, taken[1], taken[2], quotas[0], order)
-            found[2, now - warm_up - 1] = share(gained, gain, stale)
+            gained = _add_gain(0.0, score, state, taken[0], taken[1], 0, order)
+            gained = _add_gain(gained, age, state, taken[1], taken[2], quotas[0], order)
+            results[2, now - warm_up - 1] = ndcg(gained, gain, stale)
         if top + taken[2].sum() > len(pool):
             top = _compact(pool, state)
         live, hits, top = _visit(
             table, past, live, taken[2], pool, top, words, contents, now, marks, child, turning
         )
         stale -= hits
-        found[0, now - warm_up - 1] = hits
-        found[1, now - warm_up - 1] = stale
+        results[0, now - warm_up - 1] = hits
+        results[1, now - warm_up - 1] = stale
         if keep:
             picks[now - warm_up - 1] = np.sort(pool[top - picks.shape[1] : top])
         live = _drop_empty(table, past, live)
-    return found, picks
+    return results, picks
 
 
 @njit(cache=True)
-def _room(begin, fetches):  # type: ignore[no-untyped-def]
-    """The pool and the states of the beginning, with room to grow."""
+def _allocate(begin, fetches):  # type: ignore[no-untyped-def]
+    """The pool and the first states, with room to grow."""
     pool0, table0, past0, _turning = begin
     pages, live = len(pool0), table0.shape[1]
     pool = np.empty(2 * pages + fetches, np.int32)
     pool[:pages] = pool0
-    table = np.empty((6, pages + 2 * fetches), np.int64)  # each taken state has two heirs
+    table = np.empty((6, pages + 2 * fetches), np.int64)  # each visited state has two successors
     table[:, :live] = table0
     past = np.empty(pages + 2 * fetches, np.uint64)
     past[:live] = past0
@@ -92,19 +92,19 @@ def _room(begin, fetches):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _take(worth, state, before, after, quota, pool, pages):  # type: ignore[no-untyped-def]
-    """How many pages of each state are taken in all, when the best `quota` more are."""
+def _take(score, state, before, after, quota, pool, pages):  # type: ignore[no-untyped-def]
+    """Set `after`, the pages taken of each state, to `before` plus those of the `quota` best."""
     after[:] = before
     if quota == 0:
         return
     left = state[STOP] - state[START] - before
-    edge, above = _edge(worth, left, quota)
-    tied = np.empty(len(worth), np.int64)
+    edge, above = _edge(score, left, quota)
+    tied = np.empty(len(score), np.int64)
     count = 0
-    for i in range(len(worth)):
-        if worth[i] > edge:
+    for i in range(len(score)):
+        if score[i] > edge:
             after[i] += left[i]
-        elif worth[i] == edge and left[i]:
+        elif score[i] == edge and left[i]:
             tied[count] = i
             count += 1
     if count == 1:
@@ -114,10 +114,10 @@ def _take(worth, state, before, after, quota, pool, pages):  # type: ignore[no-u
 
 
 @njit(cache=True)
-def _edge(worth, size, quota):  # type: ignore[no-untyped-def]
-    """The score of the last page among the best `quota`, and how many are above it."""
+def _edge(score, size, quota):  # type: ignore[no-untyped-def]
+    """The score of the last of the `quota` best pages, and the number of pages above it."""
     some = np.flatnonzero(size)
-    value, weight = worth[some], size[some]
+    value, weight = score[some], size[some]
     low, high, above = 0, len(value), 0
     while True:
         pivot = _median(value[low], value[(low + high) // 2], value[high - 1])
@@ -153,10 +153,10 @@ def _median(a, b, c):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _split(tied, state, before, after, quota, pool, pages):  # type: ignore[no-untyped-def]
-    """Of states with the same score, take the `quota` pages of the first priority.
+    """Take the `quota` pages of highest priority from states with the same score.
 
-    Halves the range of pages in which the last one taken lies; of each state it keeps between
-    which of its pages the cut falls, so that a state is searched once in all.
+    Bisects on the last page taken. Keeps for each state the range in which the cut falls, so that
+    each state is searched only once.
     """
     low = state[START][tied] + before[tied]
     high = state[STOP][tied].copy()
@@ -183,7 +183,7 @@ def _split(tied, state, before, after, quota, pool, pages):  # type: ignore[no-u
 
 @njit(cache=True)
 def _after(pool, low, high, page):  # type: ignore[no-untyped-def]
-    """The first place from `low` on that holds a page later than `page`."""
+    """The first position from `low` on that holds a page after `page`."""
     while low < high:
         middle = (low + high) // 2
         if pool[middle] <= page:
@@ -197,7 +197,7 @@ def _after(pool, low, high, page):  # type: ignore[no-untyped-def]
 def _visit(  # type: ignore[no-untyped-def]
     table, past, live, taken, pool, top, words, contents, now, marks, child, turning
 ):
-    """Visit what is taken: its pages move to states of their own. How many had changed?"""
+    """Visit the taken pages, which move to new states; also returns how many had changed."""
     size, hits, born = 8, 0, live
     while size < 8 * np.count_nonzero(taken):
         size *= 2
@@ -205,53 +205,53 @@ def _visit(  # type: ignore[no-untyped-def]
     for i in range(live):
         if taken[i] == 0:
             continue
-        same, born = _heir(table, past, i, 0, now, slots, born)
-        other, born = _heir(table, past, i, 1, now, slots, born)
+        same, born = _successor(table, past, i, 0, now, slots, born)
+        other, born = _successor(table, past, i, 1, now, slots, born)
         start, last = table[START, i], table[LAST, i]
         front = pool[start : start + taken[i]]
-        found = _look(front, words, contents, last, now, same, other, marks, child)
-        _note(front, words, contents, last, now, other, child, turning)
-        table[STOP, same] += taken[i] - found
-        table[STOP, other] += found
+        changes = _mark_changed(front, words, contents, last, now, same, other, marks, child)
+        _record_hits(front, words, contents, last, now, other, child, turning)
+        table[STOP, same] += taken[i] - changes
+        table[STOP, other] += changes
         table[START, i] += taken[i]
-        hits += found
-    for i in range(live, born):  # their sizes become runs at the end of the pool
+        hits += changes
+    for i in range(live, born):  # their sizes become slices at the end of the pool
         size = table[STOP, i]
         table[START, i] = table[STOP, i] = top
         top += size
-    _settle(marks, child, table, pool)
+    _fill_slices(marks, child, table, pool)
     return born, hits, top
 
 
-# Two loops, because numba counts references to arrays in a loop that calls too much.
+# Two loops, because numba counts array references in a loop with too many calls.
 @njit(cache=True)
-def _look(front, words, contents, last, now, same, other, marks, child):  # type: ignore[no-untyped-def]
-    """Mark the pages and note to which state each comes; how many had changed?"""
-    found = 0
+def _mark_changed(front, words, contents, last, now, same, other, marks, child):  # type: ignore[no-untyped-def]
+    """Mark the pages and set their new state; returns how many had changed."""
+    changes = 0
     for i in range(len(front)):
         page = front[i]
         marks[page >> 6] |= np.uint64(1) << np.uint64(page & 63)
         if changed(words, contents, page, last, now):
             child[page] = other
-            found += 1
+            changes += 1
         else:
             child[page] = same
-    return found
+    return changes
 
 
 @njit(cache=True)
-def _note(front, words, contents, last, now, other, child, turning):  # type: ignore[no-untyped-def]
+def _record_hits(front, words, contents, last, now, other, child, turning):  # type: ignore[no-untyped-def]
     for i in range(len(front)):
         if child[front[i]] == other:
-            visited(words, contents, front[i], last, now, turning)
+            update_turning(words, contents, front[i], last, now, turning)
 
 
 @njit(cache=True)
-def _heir(table, past, parent, hit, now, slots, born):  # type: ignore[no-untyped-def]
-    """The state that pages of `parent` come to, found or made."""
+def _successor(table, past, parent, hit, now, slots, born):  # type: ignore[no-untyped-def]
+    """The state that visited pages of `parent` move to; created if it does not exist."""
     n, x = table[VISITS, parent] + 1, table[CHANGES, parent] + hit
     ranks, outcomes = table[RANKS, parent], past[parent]
-    if ranks >= 0:  # below 0: nobody asks for the past
+    if ranks >= 0:  # below 0: single outcomes do not matter
         ranks += hit * n
         outcomes = (outcomes << np.uint64(1)) | np.uint64(hit)
     mixed = np.uint64(n * 1_000_003 + x + ranks * 7919) ^ (outcomes * np.uint64(0x9E3779B97F4A7C15))
@@ -270,8 +270,8 @@ def _heir(table, past, parent, hit, now, slots, born):  # type: ignore[no-untype
 
 
 @njit(cache=True)
-def _settle(marks, child, table, pool):  # type: ignore[no-untyped-def]
-    """Put the marked pages into the runs of their states, in order of priority."""
+def _fill_slices(marks, child, table, pool):  # type: ignore[no-untyped-def]
+    """Put the marked pages into the slices of their states, in order of priority."""
     for i in range(len(marks)):
         word = marks[i]
         while word:
@@ -285,7 +285,7 @@ def _settle(marks, child, table, pool):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _compact(pool, state):  # type: ignore[no-untyped-def]
-    """Move all runs to the front of the pool; they lie there in the order of the states."""
+    """Move all slices to the front of the pool, in the order of the states."""
     top = 0
     for i in range(state.shape[1]):
         size = state[STOP, i] - state[START, i]
@@ -310,15 +310,15 @@ def _drop_empty(table, past, live):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _gained(total, worth, state, before, after, rank, order):  # type: ignore[no-untyped-def]
-    """`total` and the discounted gain of pages in the order of the plan, the first at `rank`."""
+def _add_gain(total, score, state, before, after, rank, order):  # type: ignore[no-untyped-def]
+    """`total` plus the discounted gain of the taken pages, best first, starting at `rank`."""
     pool, words, contents, now, gain = order
     some = np.flatnonzero(after > before)
-    best = some[np.argsort(-worth[some], kind="mergesort")]
+    best = some[np.argsort(-score[some], kind="mergesort")]
     i = 0
     while i < len(best):
         j, size = i, 0
-        while j < len(best) and worth[best[j]] == worth[best[i]]:
+        while j < len(best) and score[best[j]] == score[best[i]]:
             size += after[best[j]] - before[best[j]]
             j += 1
         tied = np.empty((size, 2), np.int64)
@@ -337,7 +337,7 @@ def _gained(total, worth, state, before, after, rank, order):  # type: ignore[no
 
 
 @njit(cache=True)
-def share(gained, gain, possible):  # type: ignore[no-untyped-def]
-    """Of the gain that the best order would have had; 1 if there was nothing to find."""
+def ndcg(gained, gain, possible):  # type: ignore[no-untyped-def]
+    """The gain as a share of that of the best order; 1 if there was nothing to find."""
     best = gain[: min(len(gain), possible)].sum()
     return gained / best if best > 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""How is a score function kept? A small JSON file that is safe to load from a stranger."""
+"""The file of a score function: small JSON that is safe to load from a stranger."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from recrawl.evolve.expression import Expression
 
 VERSION = 1
-LARGEST = 65_536  #: bytes
+MAX_FILE_BYTES = 65_536
 KNOWN = (*TERMINALS, *COLUMNS)
 
 
 @dataclass(frozen=True)
 class Formula:
-    """A score function as it is kept: what it is, the cycle it counts in, how it was made."""
+    """A score function with the length of its cycle and how it was made."""
 
     expression: Expression
     cycle_days: float = 1.0
-    made: dict[str, Any] = field(default_factory=dict)  #: settings and scores, for people
+    made: dict[str, Any] = field(default_factory=dict)  #: settings and scores, for information only
 
 
-def save(formula: Formula, path: str | Path) -> None:
+def save_formula(formula: Formula, path: str | Path) -> None:
     """Write a policy file."""
     record = {
         "recrawl-policy": VERSION,
@@ -41,15 +41,15 @@ def save(formula: Formula, path: str | Path) -> None:
     write_whole(path, json.dumps(record, indent=1, allow_nan=False) + "\n")
 
 
-def load(path: str | Path) -> Formula:
-    """Read a policy file; nothing in it is run, and what is not understood is refused."""
+def load_formula(path: str | Path) -> Formula:
+    """Read a policy file. Nothing in it is executed; anything unexpected is an error."""
     record = _record(Path(path))
     if "recrawl-policy" not in record:
         raise BadInput(f"{path} must be a policy file, with 'recrawl-policy'. It has no such key.")
     if record["recrawl-policy"] != VERSION:
         raise BadInput(
             f"{path} must be a policy file of version {VERSION}. "
-            f"Got {record['recrawl-policy']!r}; evolve it anew or use a newer recrawl."
+            f"Got {record['recrawl-policy']!r}; evolve it again or use a newer recrawl."
         )
     text, days = record.get("formula"), record.get("cycle_days", 1.0)
     if not isinstance(text, str):
@@ -64,9 +64,10 @@ def load(path: str | Path) -> Formula:
 def _record(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BadInput(f"A policy file must exist. Got {path}; make one with `recrawl evolve`.")
-    if path.stat().st_size > LARGEST:
+    size = path.stat().st_size
+    if size > MAX_FILE_BYTES:
         raise BadInput(
-            f"A policy file must be at most {LARGEST:,} bytes. {path} has {path.stat().st_size:,}."
+            f"A policy file must be at most {MAX_FILE_BYTES:,} bytes. {path} has {size:,}."
         )
     try:
         record = json.loads(path.read_bytes())

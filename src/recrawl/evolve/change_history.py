@@ -1,4 +1,4 @@
-"""In which cycles did each page change? The truth that a simulation answers from, a bit each."""
+"""In which cycles did each page change? The truth that a simulation runs on, one bit each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, IntArray, KeyArray
 
 WORD = 64
-NEVER = 2**30  #: a cycle that does not come
+NEVER = 2**30  #: a cycle beyond all others
 _DEBRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACE = np.zeros(64, np.int64)
 for _bit in range(64):
@@ -28,31 +28,33 @@ def _no_contents() -> NDArray[np.uint16]:
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Pages over cycles 1, 2, …; in cycle 0 the first copy of each was taken.
+class ChangeHistory:
+    """Changes of pages in cycles 1, 2, …; cycle 0 took the first copies.
 
-    Bit c − 1 of a page's words: it changed between cycles c − 1 and c. Where pages return to what
-    they were, `contents` says which of its contents a page had in cycles 0, 1, …; a visit then
-    compares contents, and does not see what came and went between two visits.
+    Bit c − 1 of a page's words says that it changed between cycles c − 1 and c. If pages return to
+    earlier contents, `contents` numbers what each page said in cycles 0, 1, …. A visit then
+    compares contents, and misses what came and went between two visits.
     """
 
-    words: KeyArray  #: a row a page
+    words: KeyArray  #: one row a page
     cycles: int
-    key: KeyArray  #: of each page: its identity in ties
+    key: KeyArray  #: identifies each page, for ties
     contents: NDArray[np.uint16] = field(default_factory=_no_contents)
     cycle_days: float = 1.0
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def take(self, rows: IntArray | BoolArray) -> Changes:
-        """Some of the pages."""
+    def take(self, rows: IntArray | BoolArray) -> ChangeHistory:
+        """The history of some pages."""
         kept = self.contents[rows] if self.contents.size else self.contents
         return replace(self, words=self.words[rows], key=self.key[rows], contents=kept)
 
 
-def from_bits(bits: BoolArray, key: KeyArray | None = None, *, cycle_days: float = 1.0) -> Changes:
-    """From a row a page and a column a cycle, the first of them cycle 1."""
+def from_bits(
+    bits: BoolArray, key: KeyArray | None = None, *, cycle_days: float = 1.0
+) -> ChangeHistory:
+    """From one row a page and one column a cycle, starting with cycle 1."""
     if bits.ndim != 2 or 0 in bits.shape:
         raise BadInput(f"bits must be a row a page and a column a cycle. Got shape {bits.shape}.")
     pages, cycles = bits.shape
@@ -60,28 +62,29 @@ def from_bits(bits: BoolArray, key: KeyArray | None = None, *, cycle_days: float
     packed = np.zeros((pages, width * 8), np.uint8)
     packed[:, : -(-cycles // 8)] = np.packbits(bits.astype(np.bool_), axis=1, bitorder="little")
     names = np.arange(pages, dtype=np.uint64) if key is None else key
-    return Changes(packed.view("<u8").astype(np.uint64), cycles, names, cycle_days=cycle_days)
+    return ChangeHistory(packed.view("<u8").astype(np.uint64), cycles, names, cycle_days=cycle_days)
 
 
 def from_contents(
     contents: NDArray[np.uint16], key: KeyArray | None = None, *, cycle_days: float = 1.0
-) -> Changes:
-    """From what each page said in cycles 0, 1, …, as numbers of its own contents."""
-    changes = from_bits(contents[:, 1:] != contents[:, :-1], key, cycle_days=cycle_days)
+) -> ChangeHistory:
+    """From the number of each page's content in cycles 0, 1, …."""
+    differs = contents[:, 1:] != contents[:, :-1]
+    history = from_bits(differs, key, cycle_days=cycle_days)
     ordered = np.sort(contents, axis=1)
     distinct = (ordered[:, 1:] != ordered[:, :-1]).sum(axis=1)
-    came_back = distinct < (contents[:, 1:] != contents[:, :-1]).sum(axis=1)
-    return replace(changes, contents=contents) if came_back.any() else changes
+    returns = distinct < differs.sum(axis=1)
+    return replace(history, contents=contents) if returns.any() else history
 
 
 @njit(cache=True)
 def lowest(word):  # type: ignore[no-untyped-def]
-    """The place of the lowest bit that is set."""
+    """The position of the lowest bit that is set."""
     alone = word & (~word + np.uint64(1))
     return _PLACE[(alone * _DEBRUIJN) >> np.uint64(58)]
 
 
-# Inlined by hand of numba: called once a page and cycle, they cost less than the call would.
+# Inlined, because they run once a page and cycle and cost less than a call.
 @njit(cache=True, inline="always")
 def next_change(words, page, cycle):  # type: ignore[no-untyped-def]
     """The first cycle after `cycle` in which the page changed."""
@@ -101,10 +104,10 @@ def _later(words, page, first):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, inline="always")
 def changed(words, contents, page, last, now):  # type: ignore[no-untyped-def]
-    """Would a visit in cycle `now` show a change since one in cycle `last`?"""
+    """Whether a visit in cycle `now` shows a change since a visit in cycle `last`."""
     if contents.size:
         differs = contents[page, last] != contents[page, now]
-    elif now <= WORD:  # the bits of cycles after `last` up to `now`, alone
+    elif now <= WORD:  # only the bits of cycles after `last` up to `now`
         word = words[page, 0] >> np.uint64(last)
         differs = (word << np.uint64(WORD - now + last)) != 0
     else:
@@ -113,13 +116,13 @@ def changed(words, contents, page, last, now):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, inline="always")
-def visited(words, contents, page, last, now, turning):  # type: ignore[no-untyped-def]
-    """Note in `turning`, by cycle, how a visit that showed a change moves the count of stale pages.
+def update_turning(words, contents, page, last, now, turning):  # type: ignore[no-untyped-def]
+    """Update `turning` for a visit that showed a change.
 
-    `turning[c]` is what the count gains in cycle c if nothing else is visited.
+    `turning[c]` is the rise of the number of stale copies in cycle c if no page is visited again.
     """
     if contents.size:
-        _came_and_went(contents, page, last, now, turning)
+        _update_by_content(contents, page, last, now, turning)
     else:
         after = next_change(words, page, now)
         if after < len(turning):
@@ -127,7 +130,7 @@ def visited(words, contents, page, last, now, turning):  # type: ignore[no-untyp
 
 
 @njit(cache=True)
-def _came_and_went(contents, page, last, now, turning):  # type: ignore[no-untyped-def]
+def _update_by_content(contents, page, last, now, turning):  # type: ignore[no-untyped-def]
     before = -1
     for cycle in range(now + 1, contents.shape[1]):
         fresh_copy = contents[page, cycle] != contents[page, now]
