@@ -6,13 +6,11 @@ Run `python -m recrawl.papers.santos.page` in a checkout. Finished runs are kept
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict, dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recrawl.evolve.fitness import Fitness
 from recrawl.evolve.formula_file import Formula, save_formula
@@ -21,13 +19,13 @@ from recrawl.evolve.presets import PRESETS
 from recrawl.evolve.selection import select_tree, validate
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.text import write
-from recrawl.files import write_whole
 from recrawl.lab.changes import changes_of
+from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.metrics import daily, starved, summary
 from recrawl.lab.replay import replay
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY, Budget
-from recrawl.papers.santos.experiment import Protocol, changes_from, santos
+from recrawl.papers.santos.experiment import WORKERS, Protocol, changes_from, santos
 from recrawl.papers.santos.tables import tables
 from recrawl.planner.plan import fetches
 
@@ -113,10 +111,7 @@ def halves(trace: Trace) -> tuple[Trace, Trace]:
     return replace(trace, window=(begin, middle)), replace(trace, window=(middle, end))
 
 
-def tried(path: Path) -> Tried:
-    file = KEPT / f"{path.name}.json"
-    if file.exists():
-        return Tried(**json.loads(file.read_text()))
+def tried(_: None, path: Path) -> dict[str, Any]:
     first, second = halves(open_trace(path))
     world = Simulator(changes_of(first), fetches(BUDGET, len(first)))
     kept = evolve(world, TERMINALS, [Fitness()], BREEDING, seed=1).kept
@@ -131,9 +126,7 @@ def tried(path: Path) -> Tried:
         cycles = replay(second, policy, BUDGET)
         ratio[name] = summary(daily(second, cycles))["change_ratio"]
         unseen[name] = len(starved(second, cycles)) / len(second)
-    done = Tried(path.name, len(first), formulas, ratio, unseen)
-    write_whole(file, json.dumps(asdict(done)))
-    return done
+    return asdict(Tried(path.name, len(first), formulas, ratio, unseen))
 
 
 def report(all_tried: list[Tried]) -> list[str]:
@@ -187,8 +180,10 @@ def main() -> None:
     paths = sorted(path.parent for path in TRACES.glob("*/versions.parquet"))
     if not paths:
         sys.exit(f"No traces in {TRACES}; docs/papers/santos.md stays as it is.")
-    with get_context("spawn").Pool(2) as pool:
-        all_tried = pool.map(tried, paths, chunksize=1)
+    settings = digest(CLASSIC, BUDGET, TERMINALS, WAYS, BREEDING)
+    tasks = [ExperimentTask(path.name, settings, tried, (path,)) for path in paths]
+    results = run_experiment(tasks, KEPT, processes=WORKERS)
+    all_tried = [Tried(**result) for result in results.values()]
     text = HEAD + tables(found) + MIDDLE + "\n".join(report(all_tried))
     (HERE / "santos.md").write_text(text)
 
