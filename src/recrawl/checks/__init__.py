@@ -1,22 +1,21 @@
-"""What does a part owe? The public contract: a part is whatever passes these checks.
+"""The contract of each kind of part: a part is whatever passes these checks.
 
-`check_policy(MyPolicy())` raises AssertionError naming the part and the rule it breaks.
-A kind's rules are the functions `check_*` of `recrawl.checks.<kind>`, each taking the part; those
-of `recrawl.checks.every` hold for all kinds. A rule, or a file of rules, is found by being there.
+`check_policy(MyPolicy())` raises AssertionError, which names the part and the rule it breaks.
+The rules of a kind are the functions `check_*` in the module of that name, in their order there;
+each takes the part. The rules in `every` hold for all kinds.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from recrawl.checks import store
+from recrawl.checks import detector, every, policy, rate, reader, store, world
 from recrawl.checks.sample import build_pages, sample_pages
 from recrawl.registry import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import ModuleType
 
     from recrawl.protocols import Detector, Policy, Rate, Reader
 
@@ -33,17 +32,22 @@ __all__ = [
 ]
 
 
+_RULES = {"policy": policy, "rate": rate, "detector": detector, "reader": reader, "world": world}
+
+
 def yield_checks(kind: str) -> Iterator[Callable[[Any], None]]:
     """The rules for parts of a kind, those of every kind first."""
-    own = f"{__name__}.{kind}"
-    for module in (f"{__name__}.every", own):
-        if find_spec(module) is not None:
-            names = vars(import_module(module))
-            yield from (rule for name, rule in names.items() if name.startswith("check_"))
+    yield from _rules(every)
+    if kind in _RULES:
+        yield from _rules(_RULES[kind])
+
+
+def _rules(module: ModuleType) -> list[Callable[[Any], None]]:
+    return [rule for name, rule in vars(module).items() if name.startswith("check_")]
 
 
 def check(part: Any, kind: str | None = None) -> None:
-    """Hold a part, an object or its class, to every rule of its kind.
+    """Check a part, an object or its class, against every rule of its kind.
 
     The kind follows from the methods of the part unless it is given.
     """
@@ -53,28 +57,27 @@ def check(part: Any, kind: str | None = None) -> None:
         rule(made)
 
 
-def check_policy(policy: Policy) -> None:
-    """Hold a policy to its contract."""
-    check(policy, "policy")
+def check_policy(part: Policy) -> None:
+    """Check a policy against its contract."""
+    check(part, "policy")
 
 
-def check_rate(rate: Rate) -> None:
-    """Hold a rate to its contract."""
-    check(rate, "rate")
+def check_rate(part: Rate) -> None:
+    """Check a rate against its contract."""
+    check(part, "rate")
 
 
-def check_detector(detector: Detector) -> None:
-    """Hold a detector of change to its contract."""
-    check(detector, "detector")
+def check_detector(part: Detector) -> None:
+    """Check a change detector against its contract."""
+    check(part, "detector")
 
 
-def check_reader(reader: Reader) -> None:
-    """Hold a reader to its contract."""
-    check(reader, "reader")
+def check_reader(part: Reader) -> None:
+    """Check a reader against its contract."""
+    check(part, "reader")
 
 
 def check_store(new: Callable[[], Any]) -> None:
-    """Hold a history to its contract; `new` makes an empty one each time."""
-    for name, rule in vars(store).items():
-        if name.startswith("check_"):
-            rule(new)
+    """Check a history against its contract; `new` makes an empty one each time."""
+    for rule in _rules(store):
+        rule(new)

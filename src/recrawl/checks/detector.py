@@ -1,4 +1,4 @@
-"""What does a detector of change owe? A yes, no or null a row, each row by itself."""
+"""The contract of a change detector: yes, no or null for each row, whatever the other rows are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from recrawl.checks.every import require, twins
+from recrawl.checks.every import copies, require
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ WORDS = ["now", "the", "page", "says", "something", "else", "than", "it", "said"
 
 
 def sample_copies(seed: int = 0, n: int = 60) -> tuple[pa.Table, pa.Table]:
-    """Two copies each of some pages: the same, edited, and with holes."""
+    """Two copies of each page: equal, edited, and with missing values."""
     rng = np.random.default_rng(seed)
     before = [_copy(rng, page) for page in range(n)]
     after = [_copy(rng, page) if page % 2 else before[page] for page in range(n)]
@@ -53,30 +53,30 @@ def check_needs_known_columns(detector: Detector) -> None:
     require(detector, f"`needs` names columns of a visit; unknown: {unknown}", met=not unknown)
 
 
-def check_is_an_answer_a_row(detector: Detector) -> None:
+def check_answers_each_row(detector: Detector) -> None:
     before, after = sample_copies()
     for size in (0, len(before)):
-        found = detector.changed(before.slice(0, size), after.slice(0, size))
-        right = isinstance(found, pa.BooleanArray) and len(found) == size
-        require(detector, "it returns a BooleanArray, an answer a row", met=right)
+        answers = detector.changed(before.slice(0, size), after.slice(0, size))
+        right = isinstance(answers, pa.BooleanArray) and len(answers) == size
+        require(detector, "it returns a BooleanArray with an answer for each row", met=right)
 
 
 def check_identical_copies_did_not_change(detector: Detector) -> None:
-    """`reported` aside: it says what the source saw, not what the copies show."""
+    """Without `reported`, which says what the source saw, not what the copies show."""
     before = sample_copies()[0].filter(pa.array([True, False] * 30))
     column = VISITS.get_field_index("reported")
     before = before.set_column(column, VISITS.field("reported"), pa.array([False] * len(before)))
-    found = detector.changed(before, before).to_pylist()
-    require(detector, "a copy does not differ from itself", met=True not in found)
+    answers = detector.changed(before, before).to_pylist()
+    require(detector, "a copy does not differ from itself", met=True not in answers)
 
 
-def check_copes_with_nulls(detector: Detector) -> None:
+def check_accepts_nulls(detector: Detector) -> None:
     bare = _table([{"url": f"https://example.org/{page}"} for page in range(3)])
-    found = detector.changed(bare, bare).to_pylist()
-    require(detector, "it does not see a change where nothing is known", met=True not in found)
+    answers = detector.changed(bare, bare).to_pylist()
+    require(detector, "it reports no change where nothing is known", met=True not in answers)
 
 
-def check_takes_each_row_by_itself(detector: Detector) -> None:
+def check_ignores_the_order_of_rows(detector: Detector) -> None:
     before, after = sample_copies()
     order = np.random.default_rng(1).permutation(len(before))
     whole = detector.changed(before, after).take(pa.array(order))
@@ -86,6 +86,6 @@ def check_takes_each_row_by_itself(detector: Detector) -> None:
 
 def check_repeats(detector: Detector) -> None:
     before, after = sample_copies()
-    found = detector.changed(before, after)
-    same = all(found.equals(d.changed(before, after)) for d in (detector, *twins(detector)))
+    answers = detector.changed(before, after)
+    same = all(answers.equals(d.changed(before, after)) for d in (detector, *copies(detector)))
     require(detector, "asked again, or built again, it answers the same", met=same)

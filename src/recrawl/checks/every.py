@@ -1,4 +1,4 @@
-"""What does a part of any kind owe? A name, defaults, and to be copied without loss."""
+"""The contract of every part: a name, default arguments, and copies without loss."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 
 def require(part: Any, rule: str, *, met: bool) -> None:
-    """Stop with the part and the rule it breaks."""
+    """Raise AssertionError with the part and the rule, unless the rule is met."""
     assert met, f"{type(part).__name__} ({getattr(part, 'name', 'no name')!r}): {rule}"
 
 
 def arguments(part: Any) -> dict[str, Any]:
-    """What the part was built with, as far as it remembers."""
+    """The arguments that the part was built with and has kept."""
     names = inspect.signature(type(part)).parameters
     return {name: getattr(part, name) for name in names if hasattr(part, name)}
 
 
-def twins(part: Any) -> list[Any]:
-    """The same part built anew, and sent to another process."""
+def copies(part: Any) -> list[Any]:
+    """The part built again from its arguments, and the part pickled and loaded."""
     return [type(part)(**arguments(part)), pickle.loads(pickle.dumps(part))]  # noqa: S301 our own
 
 
@@ -43,10 +43,10 @@ def check_constructor_only_stores(part: Any) -> None:
 
 
 def check_pickles(part: Any) -> None:
-    rule = "it can be pickled with all it knows"
+    rule = "it can be pickled with everything it has learned"
     try:
-        copy = twins(part)[1]
+        loaded = copies(part)[1]
     except (AttributeError, TypeError, pickle.PicklingError) as refused:
         require(part, f"{rule}; {refused}", met=False)
     else:
-        require(part, rule, met=repr(vars(copy)) == repr(vars(part)))
+        require(part, rule, met=repr(vars(loaded)) == repr(vars(part)))

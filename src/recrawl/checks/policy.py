@@ -1,4 +1,4 @@
-"""What does a policy owe? The same finite scores for the same pages, from the past alone."""
+"""The contract of a policy: equal finite scores for equal pages, from past visits alone."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.checks.every import require, twins
-from recrawl.checks.sample import NOW, SampleHistory, altered, sample_pages, shuffled
+from recrawl.checks.every import copies, require
+from recrawl.checks.sample import NOW, SampleHistory, is_altered, sample_pages, shuffled
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages
     from recrawl.protocols import Policy
 
 
-def _taught(policy: Policy, pages: Pages) -> FloatArray:
-    """Its scores after it saw the pages. A copy learns, so that checks do not teach each other."""
-    pupil: Policy = twins(policy)[1]
-    pupil.learn(SampleHistory(pages), pages, NOW)
-    return pupil.score(pages, NOW)
+def _learned_scores(policy: Policy, pages: Pages) -> FloatArray:
+    """Scores after learning from the pages; a copy learns, so that checks stay independent."""
+    learner: Policy = copies(policy)[1]
+    learner.learn(SampleHistory(pages), pages, NOW)
+    return learner.score(pages, NOW)
 
 
-def check_is_a_score_a_page(policy: Policy) -> None:
+def check_scores_each_page(policy: Policy) -> None:
     for pages in (sample_pages(), sample_pages().take(np.arange(0))):
-        found = policy.score(pages, NOW)
-        right = found.shape == (len(pages),) and found.dtype == np.float64
-        require(policy, "it returns a float64 a page", met=right)
+        scores = policy.score(pages, NOW)
+        right = scores.shape == (len(pages),) and scores.dtype == np.float64
+        require(policy, "it returns a float64 for each page", met=right)
 
 
 def check_is_finite(policy: Policy) -> None:
     pages = sample_pages()
-    right = _finite(policy.score(pages, NOW))
+    right = _is_finite(policy.score(pages, NOW))
     require(policy, "scores are finite before it learned", met=right)
-    right = _finite(_taught(policy, pages))
+    right = _is_finite(_learned_scores(policy, pages))
     require(policy, "scores are finite after it learned", met=right)
 
 
-def check_copes_with_pages_never_visited(policy: Policy) -> None:
+def check_accepts_pages_never_visited(policy: Policy) -> None:
     pages = sample_pages()
-    found = policy.score(pages.take(np.isnan(pages.first_visit)), NOW)
-    require(policy, "scores are finite when no page was ever visited", met=_finite(found))
+    scores = policy.score(pages.take(np.isnan(pages.first_visit)), NOW)
+    require(policy, "scores are finite when no page was ever visited", met=_is_finite(scores))
 
 
 def check_ignores_the_order_of_rows(policy: Policy) -> None:
@@ -51,24 +51,28 @@ def check_ignores_the_order_of_rows(policy: Policy) -> None:
 
 def check_repeats(policy: Policy) -> None:
     pages = sample_pages()
-    found = policy.score(pages, NOW)
-    same = all(np.array_equal(found, p.score(pages, NOW)) for p in (policy, twins(policy)[1]))
+    scores = policy.score(pages, NOW)
+    same = all(np.array_equal(scores, p.score(pages, NOW)) for p in (policy, copies(policy)[1]))
     require(policy, "asked again, it answers the same", met=same)
-    one, other = (_taught(twins(policy)[0], pages) for _ in range(2))
-    require(policy, "two built and taught alike answer alike", met=np.array_equal(one, other))
+    one, other = (_learned_scores(copies(policy)[0], pages) for _ in range(2))
+    require(
+        policy,
+        "two built alike that learn the same answer the same",
+        met=np.array_equal(one, other),
+    )
 
 
-def check_leaves_its_input_alone(policy: Policy) -> None:
+def check_does_not_write_to_its_input(policy: Policy) -> None:
     pages = sample_pages()
-    _taught(policy, pages)
-    require(policy, "it does not write to the columns", met=not altered(pages, sample_pages()))
+    _learned_scores(policy, pages)
+    require(policy, "it does not write to the columns", met=not is_altered(pages, sample_pages()))
 
 
 def check_sees_no_later_visit(policy: Policy) -> None:
-    found = [_taught(policy, sample_pages(future=future)) for future in (None, 1, 2)]
-    same = all(np.array_equal(found[0], other) for other in found)
+    scores = [_learned_scores(policy, sample_pages(future=future)) for future in (None, 1, 2)]
+    same = all(np.array_equal(scores[0], other) for other in scores)
     require(policy, "visits later than `now` do not matter", met=same)
 
 
-def _finite(found: FloatArray) -> bool:
-    return bool(np.isfinite(found).all())
+def _is_finite(scores: FloatArray) -> bool:
+    return bool(np.isfinite(scores).all())

@@ -1,4 +1,4 @@
-"""What does a reader owe? To know its own format, and visits from whatever it is given."""
+"""The contract of a reader: it recognises its own format and reads damaged files too."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 NOW = 1_800_000_000.0
 
 
-class Listed:
-    """A source that lists what is rejected."""
+class SampleFile:
+    """A source that lists the rejected records."""
 
     filename = "example"
     now = NOW
@@ -34,21 +34,21 @@ class Listed:
 
 
 def _read(reader: Reader, body: bytes) -> tuple[list[pa.Table], list[str]]:
-    source = Listed()
+    source = SampleFile()
     return list(reader.read(io.BytesIO(body), source)), source.rejected
 
 
-def check_knows_its_own_example(reader: Reader) -> None:
+def check_accepts_its_own_example(reader: Reader) -> None:
     require(reader, "it accepts its own example", met=reader.accepts(reader.example(), "example"))
 
 
-def check_leaves_other_formats_alone(reader: Reader) -> None:
+def check_rejects_other_formats(reader: Reader) -> None:
     others = [part() for part in registry.parts("reader").values() if part.name != reader.name]
     taken = [other.name for other in others if reader.accepts(other.example(), "example")]
     require(reader, f"it does not accept other formats; accepts {taken}", met=not taken)
 
 
-def check_leaves_noise_alone(reader: Reader) -> None:
+def check_rejects_noise(reader: Reader) -> None:
     noise = np.random.default_rng(0).bytes(4096)
     for body in (noise, b"", b"\n" * 100, b"<html>hello</html>"):
         require(reader, f"it does not accept {body[:9]!r}…", met=not reader.accepts(body, "x"))
@@ -57,14 +57,14 @@ def check_leaves_noise_alone(reader: Reader) -> None:
 def check_reads_its_own_example(reader: Reader) -> None:
     tables, rejected = _read(reader, reader.example())
     require(reader, f"it reads its own example; rejected {rejected}", met=not rejected)
-    found = sum(len(table) for table in tables)
-    require(reader, "its example holds a visit", met=found > 0)
+    n_visits = sum(len(table) for table in tables)
+    require(reader, "its example holds a visit", met=n_visits > 0)
     right = all(table.schema.equals(VISITS) for table in tables)
     require(reader, "its tables have the schema VISITS", met=right)
 
 
-def check_bears_a_file_cut_anywhere(reader: Reader) -> None:
-    """A cut may be told as BadInput or as a reject, but no other way."""
+def check_reads_a_file_cut_anywhere(reader: Reader) -> None:
+    """It may raise BadInput or reject records, but nothing else."""
     body = reader.example()
     for end in range(0, len(body), max(len(body) // 50, 1)):
         try:

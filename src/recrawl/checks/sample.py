@@ -1,4 +1,4 @@
-"""What pages must a part cope with? A small seeded set with every edge there is."""
+"""Sample pages for the checks: small, seeded, with every edge case."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, Column, FloatArray, IntArray, KeyArray, Time
 
 NOW: Time = 1_700_000_000.0
-LATER = 3  #: visits to each visited page after `NOW`, in a sample with a future
-PRIME = np.uint64(0x9E3779B97F4A7C15)
+LATER_VISITS = 3  #: to each visited page after `NOW`, in a sample with a future
+KEY_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
-#: Compared visits (−2 never visited, −1 never succeeded), chance of a change, exposure in days, and
-#: days since the last visit or since first seen. NaN: drawn for each page.
-EDGES = np.array(
+#: Edge cases, one per row: compared visits (−2: never visited, −1: never succeeded), probability
+#: of a change, exposure in days, and days since the last visit or since first seen. NaN: random.
+EDGE_CASES = np.array(
     [
         [-2, 0.0, 0.0, 5.0],
         [-1, 0.0, 0.0, 5.0],
@@ -66,12 +66,12 @@ class SampleSource:
 
 @dataclass(frozen=True)
 class SampleHistory:
-    """A history of nothing but its pages."""
+    """A history that consists of its pages only."""
 
-    seen: Pages
+    loaded: Pages
 
     def pages(self) -> Pages:
-        return self.seen
+        return self.loaded
 
     def signals(self) -> None: ...
     def models(self) -> None: ...
@@ -79,17 +79,17 @@ class SampleHistory:
 
 
 def build_pages(past: Intervals, first_visit: FloatArray, *, until: Time = np.inf) -> Pages:
-    """The columns that follow from intervals and first visits; those after `until` stay unseen."""
+    """The columns that follow from intervals and first visits up to the time `until`."""
     size = len(first_visit)
     page_id, unknown = np.arange(size), np.full(size, np.nan)
     return Pages(
         page_id=page_id,
-        key=page_id.astype(np.uint64) * PRIME,
+        key=page_id.astype(np.uint64) * KEY_FACTOR,
         host=page_id % 7,
         site=page_id % 3,
         first_seen=np.where(np.isnan(first_visit), 0.0, first_visit),
         first_visit=first_visit,
-        **_seen(past, first_visit, until),
+        **_known(past, first_visit, until),
         flips=np.zeros(size, dtype=np.int64),
         failures=np.zeros(size, dtype=np.int64),
         bytes=unknown,
@@ -98,7 +98,7 @@ def build_pages(past: Intervals, first_visit: FloatArray, *, until: Time = np.in
     )
 
 
-def _seen(past: Intervals, first_visit: FloatArray, until: Time) -> dict[str, Column]:
+def _known(past: Intervals, first_visit: FloatArray, until: Time) -> dict[str, Column]:
     size, row, seen = len(first_visit), past.page, past.at <= until
     changed = seen & past.changed
     n = np.bincount(row[seen], minlength=size)
@@ -125,11 +125,11 @@ def _recent(back: IntArray, row: IntArray, changed: BoolArray, size: int) -> Key
 
 
 def sample_pages(seed: int = 0, n: int = 200, *, future: int | None = None) -> Pages:
-    """Pages as they stand at `NOW`; `future` seeds visits after it, which the columns ignore."""
+    """Pages as known at `NOW`; `future` seeds later visits, which the columns leave out."""
     rng = np.random.default_rng(seed)
-    compared, chance, exposure, idle = _kinds(rng, n).T
+    compared, p_change, exposure, idle = _kinds(rng, n).T
     first_visit = np.where(compared < 0, np.nan, NOW - (idle + exposure) * DAY)
-    past = _draw(rng, compared.astype(np.int64), chance, exposure, first_visit)
+    past = _draw(rng, compared.astype(np.int64), p_change, exposure, first_visit)
     pages = build_pages(_with_future(past, future), first_visit, until=NOW)
     failed = compared == -1
     return replace(
@@ -143,12 +143,12 @@ def sample_pages(seed: int = 0, n: int = 200, *, future: int | None = None) -> P
 
 
 def _kinds(rng: np.random.Generator, n: int) -> FloatArray:
-    """A row a page, every second one an edge; columns as in `EDGES`, nothing left to draw."""
+    """One row per page, every second one an edge case; the columns of `EDGE_CASES`, no NaN."""
     ordinary = np.full((n, 4), np.nan)
     ordinary[:, 0] = rng.integers(0, 40, n)
     ordinary[:, 1] = rng.beta(0.5, 1.5, n)
     page = np.arange(n)
-    kinds = np.where(page[:, None] % 2 == 0, EDGES[page // 2 % len(EDGES)], ordinary)
+    kinds = np.where(page[:, None] % 2 == 0, EDGE_CASES[page // 2 % len(EDGE_CASES)], ordinary)
     drawn = np.column_stack(
         [kinds[:, :2], kinds[:, 0] * rng.gamma(2.0, 1.0, n), rng.gamma(1, 3, n)]
     )
@@ -158,11 +158,11 @@ def _kinds(rng: np.random.Generator, n: int) -> FloatArray:
 def _draw(
     rng: np.random.Generator,
     compared: IntArray,
-    chance: FloatArray,
+    p_change: FloatArray,
     exposure: FloatArray,
     first_visit: FloatArray,
 ) -> Intervals:
-    start = starts(np.where(compared < 0, 0, compared + LATER))
+    start = starts(np.where(compared < 0, 0, compared + LATER_VISITS))
     row = owners(start)
     place = np.arange(len(row)) - start[row]
     later = place >= compared[row]
@@ -174,12 +174,12 @@ def _draw(
     at = np.where(later, after, np.minimum(first_visit[row] + since * DAY, NOW))
     modified = at - rng.uniform(0.0, 1.5, len(row)) * days * DAY
     modified[rng.random(len(row)) < 0.5] = np.nan
-    changed = rng.random(len(row)) < chance[row]
+    changed = rng.random(len(row)) < p_change[row]
     return Intervals(start, days, changed, at, modified, *_links(rng, changed))
 
 
 def _links(rng: np.random.Generator, changed: BoolArray) -> FloatArray:
-    """New internal, new external and all links; a third of the visits did not look for them."""
+    """New internal, new external and all links; NaN for a third of the visits."""
     new = rng.geometric(0.2, (2, len(changed))) * (changed & (rng.random((2, len(changed))) < 0.5))
     counts = np.vstack([new, new.sum(axis=0) + rng.integers(0, 9, len(changed))]).astype(np.float64)
     counts[:, rng.random(len(changed)) < 1 / 3] = np.nan
@@ -201,12 +201,12 @@ def _pick(past: Intervals, at: IntArray) -> Intervals:
 
 
 def shuffled(pages: Pages) -> tuple[IntArray, Pages]:
-    """An order, and the pages in it."""
+    """A random order, and the pages in this order."""
     order = np.random.default_rng(1).permutation(len(pages))
     return order, pages.take(order)
 
 
-def altered(pages: Pages, original: Pages) -> bool:
+def is_altered(pages: Pages, original: Pages) -> bool:
     """Whether any column differs."""
     before, after = original.columns(), pages.columns()
     return not all(np.array_equal(before[name], after[name], equal_nan=True) for name in before)

@@ -1,4 +1,4 @@
-"""What does a world owe? The same pages and changes for the same seed, sorted, in the window."""
+"""The contract of a synthetic world: a seed gives the same sorted pages, changed in the window."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from recrawl.checks.every import require, twins
+from recrawl.checks.every import copies, require
 
 SIZE = {"pages": 150, "days": 40}
 
@@ -15,16 +15,16 @@ def check_has_the_size_asked_for(part: Any) -> None:
     for pages, days in ((1, 1), (150, 40)):
         world = part.make(pages=pages, days=days, seed=1)
         met = (len(world), world.days) == (pages, days) and len(world.start) == pages + 1
-        require(part, "it has as many pages and days as were asked for", met=met)
+        require(part, "it has the number of pages and days asked for", met=met)
 
 
 def check_repeats(part: Any) -> None:
-    first, *others = (each.make(**SIZE, seed=1) for each in (part, part, *twins(part)))
+    first, *others = (each.make(**SIZE, seed=1) for each in (part, part, *copies(part)))
     same = all(_same(first, other) for other in others)
     require(part, "the same seed makes the same world", met=same)
 
 
-def check_heeds_the_seed(part: Any) -> None:
+def check_follows_the_seed(part: Any) -> None:
     first, other = (part.make(**SIZE, seed=seed) for seed in (1, 2))
     require(part, "another seed makes another world", met=not np.array_equal(first.at, other.at))
 
@@ -49,13 +49,13 @@ def check_never_changes_to_the_same(part: Any) -> None:
     if world.content is None:
         return
     version = np.arange(len(world.at)) - world.start[world.page] + 1
-    after = _said(world, version)
-    before = _said(world, version - 1)
+    after = _content(world, version)
+    before = _content(world, version - 1)
     met = all(a != b for a, b in zip(after, before, strict=True))
     require(part, "a version differs from the one before in text or links", met=met)
 
 
-def _said(world: Any, version: Any) -> list[tuple[str, list[str]]]:
+def _content(world: Any, version: Any) -> list[tuple[str, list[str]]]:
     texts = world.content.texts(world.page, version)
     return list(zip(texts, world.content.links(world.page, version), strict=True))
 
