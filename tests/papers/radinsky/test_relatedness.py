@@ -102,12 +102,12 @@ def random_snapshots(seed=0, pages=30, days=20, words=25, missing=0.1):
     texts, copy = [], np.full((pages, days), -1)
     vocabulary = np.array([f"w{i}" for i in range(words)])
     for page in range(pages):
-        said = random.choice(vocabulary, 12)
+        words_of_page = random.choice(vocabulary, 12)
         for day in range(days):
             if not day or random.random() < 0.3:
-                said = said.copy()
-                said[random.integers(12, size=4)] = random.choice(vocabulary, 4)
-                texts.append(" ".join(said))
+                words_of_page = words_of_page.copy()
+                words_of_page[random.integers(12, size=4)] = random.choice(vocabulary, 4)
+                texts.append(" ".join(words_of_page))
             copy[page, day] = len(texts) - 1
     copy[random.random(copy.shape) < missing] = -1
     return Snapshots(counts_of(texts), copy)
@@ -142,23 +142,23 @@ def plain_distance(snapshots, p, e, band):
 @pytest.mark.parametrize("lags", [(0, 4), (1, 3)])
 def test_most_correlated_equals_the_plain_similarity(lags):
     snapshots = random_snapshots()
-    found = most_correlated(word_series(snapshots), 5, lags=lags)
+    neighbours = most_correlated(word_series(snapshots), 5, lags=lags)
     for page in (0, 7, 29):
         plain = np.array([plain_similarity(snapshots, page, e, lags) for e in range(30)])
         plain[page] = -1
         best = np.sort(plain)[::-1][:5]
-        np.testing.assert_allclose(found.weight[page], best, rtol=1e-4)
-        np.testing.assert_allclose(plain[found.row[page]], best, rtol=1e-4)
+        np.testing.assert_allclose(neighbours.weight[page], best, rtol=1e-4)
+        np.testing.assert_allclose(plain[neighbours.row[page]], best, rtol=1e-4)
 
 
 def test_nearest_by_dtw_equals_the_plain_distance():
     snapshots = random_snapshots(seed=1)
-    found = nearest_by_dtw(word_series(snapshots), 5, band=3)
+    neighbours = nearest_by_dtw(word_series(snapshots), 5, band=3)
     for page in (0, 13, 29):
         plain = np.array([plain_distance(snapshots, page, e, 3) for e in range(30)])
         plain[page] = np.inf
         best = np.sort(plain)[:5]
-        np.testing.assert_allclose(found.weight[page], 1 / (1 + best), rtol=1e-4)
+        np.testing.assert_allclose(neighbours.weight[page], 1 / (1 + best), rtol=1e-4)
 
 
 @pytest.mark.parametrize("search", [most_correlated, nearest_by_dtw])
@@ -170,18 +170,24 @@ def test_candidates_contain_the_exact_neighbours(search):
 
 def test_most_similar_is_by_cosine():
     snapshots = random_snapshots(seed=3)
-    found = most_similar(snapshots, 4)
+    neighbours = most_similar(snapshots, 4)
     words = snapshots.counts[snapshots.last()].toarray()
     words /= np.linalg.norm(words, axis=1, keepdims=True)
     near = words @ words.T
     np.fill_diagonal(near, -1)
-    np.testing.assert_allclose(found.weight, np.sort(near, axis=1)[:, :-5:-1])
+    np.testing.assert_allclose(neighbours.weight, np.sort(near, axis=1)[:, :-5:-1])
 
 
 def test_linked_pages_are_one_link_away_in_either_direction():
-    found = linked_pages(np.array([0, 1, 3, 3]), np.array([1, 2, 3, 0]), 5, k=2)
-    assert [set(row[row >= 0].tolist()) for row in found.row] == [{1, 3}, {0, 2}, {1}, {0}, set()]
-    assert set(found.weight.ravel()) == {0.0, 1.0}
+    neighbours = linked_pages(np.array([0, 1, 3, 3]), np.array([1, 2, 3, 0]), 5, k=2)
+    assert [set(row[row >= 0].tolist()) for row in neighbours.row] == [
+        {1, 3},
+        {0, 2},
+        {1},
+        {0},
+        set(),
+    ]
+    assert set(neighbours.weight.ravel()) == {0.0, 1.0}
 
 
 def test_without_links_no_page_is_related():
@@ -205,24 +211,24 @@ def hard_pages():
     ],
 )
 def test_hard_pages(search, twin):
-    found = search(hard_pages())
-    assert found.row.shape == (7, 20)  # fewer pages than k
-    assert np.isfinite(found.weight).all()
-    assert ((found.weight > 0) == (found.row >= 0)).all()
-    assert (found.row[[0, 6]] == -1).all()  # a page without words has no neighbours
-    assert (found.row != np.arange(7)[:, None]).all()
-    assert found.row[3, 0] == twin  # a page that never moves correlates with none
-    assert found.weight[3, 0] == pytest.approx(float(twin >= 0))
+    neighbours = search(hard_pages())
+    assert neighbours.row.shape == (7, 20)  # fewer pages than k
+    assert np.isfinite(neighbours.weight).all()
+    assert ((neighbours.weight > 0) == (neighbours.row >= 0)).all()
+    assert (neighbours.row[[0, 6]] == -1).all()  # a page without words has no neighbours
+    assert (neighbours.row != np.arange(7)[:, None]).all()
+    assert neighbours.row[3, 0] == twin  # a page that never moves correlates with none
+    assert neighbours.weight[3, 0] == pytest.approx(float(twin >= 0))
 
 
 def test_no_pages_at_all():
     nothing = Snapshots(counts_of([]), np.empty((0, 5), np.int64))
-    for found in (
+    for neighbours in (
         most_correlated(word_series(nothing)),
         nearest_by_dtw(word_series(nothing)),
         most_similar(nothing),
     ):
-        assert found.row.shape == (0, 20)
+        assert neighbours.row.shape == (0, 20)
 
 
 def test_the_vocabulary_keeps_the_words_in_most_texts():

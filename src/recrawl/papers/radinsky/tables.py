@@ -156,11 +156,11 @@ def _figure_6(methods: dict[str, MethodAccuracy]) -> Iterator[str]:
     yield ""
     yield "In the paper flat from 30 to 90: about 55 %, 63 % and 72 %."
     yield ""
-    yield f"| method | {' | '.join(map(str, sizes))} |"
-    yield "|---" * (len(sizes) + 1) + "|"
-    for label, key in (("1D, majority", "1D"), ("2D", "2D"), ("3D", "3D")):
-        cells = [f"{_mean(methods, f'n={n} {key}'):.2%}" for n in sizes]
-        yield f"| {label} | {' | '.join(cells)} |"
+    rows = {"1D, majority": "1D", "2D": "2D", "3D": "3D"}
+    by_size = {
+        label: [_mean(methods, f"n={n} {key}") for n in sizes] for label, key in rows.items()
+    }
+    yield from _accuracy_table(sizes, by_size)
 
 
 def _figure_7(methods: dict[str, MethodAccuracy]) -> Iterator[str]:
@@ -168,12 +168,18 @@ def _figure_7(methods: dict[str, MethodAccuracy]) -> Iterator[str]:
     yield ""
     yield "In the paper highest, 72.72 %, at 20; single expert 62.93 %."
     yield ""
-    yield f"| method | {' | '.join(map(str, EXPERT_COUNTS))} |"
-    yield "|---" * (len(EXPERT_COUNTS) + 1) + "|"
-    cells = [f"{_mean(methods, f'k={k}'):.2%}" for k in EXPERT_COUNTS]
-    yield f"| 3D | {' | '.join(cells)} |"
-    cells = [f"{_mean(methods, '2D'):.2%}"] * len(EXPERT_COUNTS)
-    yield f"| 2D | {' | '.join(cells)} |"
+    by_count = {
+        "3D": [_mean(methods, f"k={k}") for k in EXPERT_COUNTS],
+        "2D": [_mean(methods, "2D")] * len(EXPERT_COUNTS),
+    }
+    yield from _accuracy_table(EXPERT_COUNTS, by_count)
+
+
+def _accuracy_table(columns: Sequence[int], rows: dict[str, list[float]]) -> Iterator[str]:
+    yield f"| method | {' | '.join(map(str, columns))} |"
+    yield "|---" * (len(columns) + 1) + "|"
+    for label, values in rows.items():
+        yield f"| {label} | {' | '.join(f'{value:.2%}' for value in values)} |"
 
 
 def draw_figures(result: Predictions, crawl: CrawlFreshness) -> dict[str, str]:
