@@ -26,9 +26,7 @@ from recrawl.registry import make
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from recrawl.lab.trace import Trace
     from recrawl.model import Neighbours
-    from recrawl.papers.radinsky.series.snapshots import Snapshots
 
 PAGES, DAYS, K = 5_000, 50, 20
 TRACES = Path(__file__).parent.parent.parent / "shared" / "traces"
