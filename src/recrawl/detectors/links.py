@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Links:
+class LinkSet:
     """Changed when a link is added or removed; order and repetition do not matter."""
 
     name: ClassVar[str] = "links"

@@ -45,9 +45,9 @@ def found(folder, tmp_path_factory):
 
 def test_all_refreshed_is_all_right_and_more_is_never_much_worse(found):
     *_, runs = found
-    for ran in runs:
-        if ran.share == 1.0:
-            assert ran.way == pytest.approx(1.0), ran
+    for run in runs:
+        if run.share == 1.0:
+            assert run.way == pytest.approx(1.0), run
     raw = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "raw")]
     rival = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "staleness")]
     assert all(ours >= theirs - 0.05 for ours, theirs in zip(raw, rival, strict=True))

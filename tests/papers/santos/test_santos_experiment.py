@@ -15,7 +15,7 @@ import pytest
 
 from recrawl.evolve.change_history import from_bits
 from recrawl.evolve.presets import PRESETS
-from recrawl.papers.santos.experiment import Protocol, santos
+from recrawl.papers.santos.experiment import ThesisProtocol, santos
 from recrawl.papers.santos.tables import tables
 
 SCRIPT = """
@@ -37,7 +37,7 @@ def changes():
 
 def protocol():
     small = replace(PRESETS["thesis"], individuals=20, generations=3, kept=5)
-    return Protocol(3, (111, 222), small)
+    return ThesisProtocol(3, (111, 222), small)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from recrawl.cli.common import Every, progress_bar, say
 def pandey(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A folder or file.")],
     queries: Annotated[
-        str, typer.Option(help="File of query and frequency; `titles` makes one of the pages.")
+        str, typer.Option(help="File of query and frequency; `titles`: those of the pages.")
     ],
     every: Every = "7d",
     scoring: Annotated[str, typer.Option(help="tfidf, bm25, inlinks or pagerank.")] = "tfidf",
@@ -23,7 +23,7 @@ def pandey(
     ] = [],  # noqa: B006
     most: Annotated[int | None, typer.Option(min=1, help="Only the queries workload most.")] = None,
     folder: Annotated[
-        Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
+        Path, typer.Option("--out", "-o", help="Keeps results; run again to continue.")
     ] = Path("pandey"),
     report: Annotated[Path | None, typer.Option(help="Write the tables here: Markdown.")] = None,
     *,
@@ -31,7 +31,7 @@ def pandey(
         bool, typer.Option("--knee", help="Only queries relevant to the pages.")
     ] = False,
     split: Annotated[
-        bool, typer.Option("--split", help="Only first half fits, second tests; not the paper's.")
+        bool, typer.Option("--split", help="Only fit on the first half and test on the second.")
     ] = False,
 ) -> None:
     """User-centric crawling (Pandey & Olston 2005): refreshes needed for good search."""

@@ -1,8 +1,9 @@
 """User-centric crawling (Pandey & Olston 2005): how many refreshes does good search need?
 
-All copies are fresh at first; then so many pages are refreshed a cycle, and quality is taken after
-each. What policies know of the pages is fitted on the same cycles, as in the paper, or on those
-before ("split"). Results are kept in a folder; an interrupted experiment continues from them.
+All copies are fresh at first. Then each cycle refreshes a fixed number of pages, and quality is
+measured after it. What policies know of the pages is fitted on the same cycles, as in the paper
+("in-sample"), or on the cycles before ("split"). Results are kept in a folder; an interrupted
+experiment continues from them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray
     from recrawl.papers.pandey.data import SearchStudy
 
-    Priority = Callable[[FloatArray], FloatArray]  #: of pages, by days since their refresh
+    Priority = Callable[[FloatArray], FloatArray]  #: of pages, given days since their refresh
 
 TAUS: Final = tuple(round(0.1 * i, 1) for i in range(1, 11))
 BUDGETS: Final = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6)
@@ -46,84 +47,84 @@ POLICIES: Final = (
     "oldest",
 )
 MODES: Final = ("in-sample", "split")
-WORKERS = 2
+N_THREADS = 2
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What one policy came to at one budget, as it is kept."""
+class RefreshRun:
+    """The result of one policy at one budget, as it is kept."""
 
     mode: str
     policy: str
-    share: float  #: of the pages, refreshed a cycle
-    refreshes: int  #: a cycle
-    tau: float | None  #: the best threshold, of a rival
+    share: float  #: pages refreshed a cycle, as a share of all
+    refreshes: int  #: pages refreshed a cycle
+    tau: float | None  #: best threshold of a rival
     quality: float  #: mean over the cycles
-    never: float  #: the quality without any refresh
+    never: float  #: quality without any refresh
 
     @property
     def way(self) -> float:
-        """How far from never refreshing to always fresh."""
+        """Quality on a scale from 0, never refreshed, to 1, always fresh."""
         return (self.quality - self.never) / (1.0 - self.never) if self.never < 1.0 else 1.0
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The cycles that are judged, and what policies may know: the changes of those fitted on."""
+    """The cycles that test policies, and those whose changes policies know."""
 
     study: SearchStudy
     fitted: range  #: cycles whose changes are known
-    judged: range  #: cycles that begin fresh and end stale; the first is that of the fresh copies
-    key: IntArray  #: the order of ties
+    tested: range  #: cycles that are tested, after the first one, in which all copies are fresh
+    key: IntArray  #: order of pages in ties
 
     @staticmethod
     def of(study: SearchStudy, mode: str, urls: Sequence[str]) -> Trial:
         last = len(study.live) - 1
         half = last // 2
-        fitted, begin = (
-            (range(1, last + 1), 0) if mode == "in-sample" else (range(1, half + 1), half)
-        )
+        end, begin = (last, 0) if mode == "in-sample" else (half, half)
         key = np.argsort(np.argsort(drawn(keys(urls), 0)))
-        return Trial(study, fitted, range(begin, last + 1), key)
+        return Trial(study, range(1, end + 1), range(begin, last + 1), key)
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
+        """Whether each change is known."""
         return (self.study.cycle >= self.fitted[0]) & (self.study.cycle <= self.fitted[-1])
 
     def over_page(self, column: FloatArray | None = None) -> FloatArray:
-        """The sum of a column of the known changes over each page; their number if none."""
+        """The sum over each page's known changes of a column; without one, their number."""
         known = self.known
         column = None if column is None else column[known]
         return np.bincount(self.study.page[known], column, self.study.pages).astype(np.float64)
 
     @cached_property
     def visibility(self) -> FloatArray:
-        """What pages contribute to answers when the judged cycles begin."""
-        return visibility(self.study.matches, self.study.live[self.judged[0]], self.study.p_view)
+        """What pages contribute to answers when the tested cycles begin."""
+        return visibility(self.study.matches, self.study.live[self.tested[0]], self.study.p_view)
 
     @cached_property
     def views(self) -> FloatArray:
-        live = self.study.live[self.judged[0]]
+        """How often pages are viewed when the tested cycles begin."""
+        live = self.study.live[self.tested[0]]
         return visibility(self.study.matches, live, self.study.p_view, scored=False)
 
     @cached_property
     def never(self) -> float:
         """The quality without any refresh."""
         nothing = np.empty(0, np.int64)
-        return self.judge(lambda _: nothing)
+        return self.mean_quality(lambda _: nothing)
 
-    def judge(self, refreshed: Callable[[int], IntArray]) -> float:
-        """The mean quality, given which pages are refreshed in each judged cycle from 1 on."""
-        copies = self.study.live[self.judged[0]].copy()
-        found = []
-        for number, cycle in enumerate(self.judged[1:], 1):
+    def mean_quality(self, refreshed: Callable[[int], IntArray]) -> float:
+        """The mean quality if tested cycle i = 1, 2, … refreshes the pages `refreshed(i)`."""
+        copies = self.study.live[self.tested[0]].copy()
+        quality = []
+        for number, cycle in enumerate(self.tested[1:], 1):
             pages = refreshed(number)
             copies[pages] = self.study.live[cycle, pages]
-            found.append(self.study.quality(copies, cycle))
-        return float(np.mean(found))
+            quality.append(self.study.quality(copies, cycle))
+        return float(np.mean(quality))
 
     def by_priority(self, priority: Priority, refreshes: int) -> float:
-        """Every cycle the pages of highest priority."""
+        """Mean quality if each cycle refreshes the pages of highest priority."""
         last = np.zeros(self.study.pages)
 
         def refreshed(number: int) -> IntArray:
@@ -132,18 +133,18 @@ class Trial:
             last[chosen] = number
             return chosen
 
-        return self.judge(refreshed)
+        return self.mean_quality(refreshed)
 
     def by_allocation(self, rate: FloatArray, weight: FloatArray, refreshes: int) -> float:
-        """Whole numbers of visits for the least weighted staleness, spread over the cycles."""
-        cycles = len(self.judged) - 1
+        """Mean quality of the allocation with the least weighted staleness, in whole visits."""
+        cycles = len(self.tested) - 1
         visits = whole_visits(rate * cycles, weight, refreshes * cycles, cycles, self.key)
         page, cycle = np.repeat(np.arange(len(visits)), visits), spread(visits, cycles, self.key)
-        return self.judge(lambda number: page[cycle == number - 1])
+        return self.mean_quality(lambda number: page[cycle == number - 1])
 
 
 def priorities(trial: Trial) -> dict[str, Priority]:
-    """The policies that rank pages by what is known of them."""
+    """The policies that rank pages by a priority."""
     gain, changes = trial.over_page(trial.study.gain), trial.over_page()
     days = len(trial.fitted) * trial.study.every / DAY
     worth = gain_per_change(gain, changes, trial.visibility)
@@ -158,7 +159,7 @@ def priorities(trial: Trial) -> dict[str, Priority]:
 
 
 def rival(trial: Trial, policy: str, tau: float, refreshes: int) -> float:
-    """Quality of staleness- or embarrassment-based refreshing with a threshold on shingles."""
+    """Mean quality of staleness- or embarrassment-based refreshing, given its threshold."""
     cycles = np.full(trial.study.pages, len(trial.fitted))
     if policy == "staleness":
         changes = trial.over_page(np.where(trial.study.distance > tau, 1.0, 0.0))
@@ -179,7 +180,7 @@ def pandey(
     modes: tuple[str, ...] = MODES,
     budgets: tuple[float, ...] = BUDGETS,
     progress: Progress | None = None,
-) -> list[Ran]:
+) -> list[RefreshRun]:
     """Run what is left of the experiment; `folder` keeps the results."""
     tasks = [
         ExperimentTask(f"{mode}-{share:g}-{policy}", study.key, _run, (mode, share, policy))
@@ -192,9 +193,9 @@ def pandey(
         folder,
         shared={mode: Trial.of(study, mode, urls) for mode in modes},
         progress=progress,
-        describe=lambda key, result: f"{key}: {Ran(**result).way:.3f}",
+        describe=lambda key, result: f"{key}: {RefreshRun(**result).way:.3f}",
     )
-    return [Ran(**result) for result in results.values()]
+    return [RefreshRun(**result) for result in results.values()]
 
 
 def _run(trials: dict[str, Trial], mode: str, share: float, policy: str) -> dict[str, Any]:
@@ -202,32 +203,32 @@ def _run(trials: dict[str, Trial], mode: str, share: float, policy: str) -> dict
     refreshes = max(int(share * trial.study.pages), 1)
     tau, ranked = None, priorities(trial)
     if policy in ranked:
-        found = trial.by_priority(ranked[policy], refreshes)
+        quality = trial.by_priority(ranked[policy], refreshes)
     else:
-        with ThreadPoolExecutor(WORKERS) as pool:  # the kernels run beside each other
+        with ThreadPoolExecutor(N_THREADS) as pool:  # the kernels run in parallel
             each = list(pool.map(lambda tau: rival(trial, policy, tau, refreshes), TAUS))
-        found, tau = max(each), TAUS[int(np.argmax(each))]
-    return asdict(Ran(mode, policy, share, refreshes, tau, found, trial.never))
+        quality, tau = max(each), TAUS[int(np.argmax(each))]
+    return asdict(RefreshRun(mode, policy, share, refreshes, tau, quality, trial.never))
 
 
-def needed(runs: list[Ran], mode: str, policy: str, way: float) -> float:
-    """Refreshes a cycle for a part of the way, log-linear between budgets; NaN: more than any."""
+def needed(runs: list[RefreshRun], mode: str, policy: str, way: float) -> float:
+    """Refreshes a cycle that reach this `way`, log-linear between budgets; NaN if none does."""
     own = sorted(
         (r for r in runs if (r.mode, r.policy) == (mode, policy)), key=lambda r: r.refreshes
     )
     before = None
-    for ran in own:
-        if ran.way >= way:
+    for run in own:
+        if run.way >= way:
             if before is None:
-                return float(ran.refreshes)
-            part = (way - before.way) / (ran.way - before.way)
-            return float(before.refreshes * (ran.refreshes / before.refreshes) ** part)
-        before = ran
+                return float(run.refreshes)
+            part = (way - before.way) / (run.way - before.way)
+            return float(before.refreshes * (run.refreshes / before.refreshes) ** part)
+        before = run
     return np.nan
 
 
 def halves(study: SearchStudy) -> Iterator[tuple[int, float, float]]:
-    """Pages with their gain a cycle in either half, those with any (the paper's Figure 3)."""
+    """Pages that gained, with their gain a cycle in each half (the paper's Figure 3)."""
     half = (len(study.live) - 1) // 2
     early = study.cycle <= half
     first = np.bincount(study.page[early], study.gain[early], study.pages) / half

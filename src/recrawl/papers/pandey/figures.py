@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from recrawl.papers.pandey.data import SearchStudy
-    from recrawl.papers.pandey.experiment import Ran
+    from recrawl.papers.pandey.experiment import RefreshRun
 
-DOTS = 500  #: at most; more say the same
-FLOOR = 1e-9  #: of the largest gain: where pages without any are drawn
+MAX_DOTS = 500  #: more would look the same
+FLOOR = 1e-9  #: where pages without gain are drawn, as a share of the largest gain
 
 
-def figures(name: str, study: SearchStudy, runs: list[Ran], folder: Path) -> list[Path]:
-    """Write Figure 3, and Figure 4 for each way of fitting; their files."""
+def figures(name: str, study: SearchStudy, runs: list[RefreshRun], folder: Path) -> list[Path]:
+    """Write Figure 3, and Figure 4 for each mode; returns the files."""
     drawn = {"figure-3": forecast(name, study)}
-    for mode in dict.fromkeys(ran.mode for ran in runs):
+    for mode in dict.fromkeys(run.mode for run in runs):
         drawn[f"figure-4-{mode}"] = resources(name, [r for r in runs if r.mode == mode])
     files = []
     for kind, text in drawn.items():
@@ -38,9 +38,9 @@ def figures(name: str, study: SearchStudy, runs: list[Ran], folder: Path) -> lis
 
 
 def forecast(name: str, study: SearchStudy) -> str:
-    """Gain a cycle in either half, a dot a page; those with none in a half lie on the edge."""
+    """Gain a cycle in each half, one dot a page; pages without gain in a half lie on the edge."""
     each = np.array([pair[1:] for pair in halves(study)]).reshape(-1, 2)
-    first, second = each[:: -(-len(each) // DOTS) or 1].T
+    first, second = each[:: -(-len(each) // MAX_DOTS) or 1].T
     least = FLOOR * max(float(np.max(np.abs([first, second]), initial=0.0)), 1e-300)
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
@@ -53,8 +53,8 @@ def forecast(name: str, study: SearchStudy) -> str:
         return _svg(figure, f"{name}: gain of pages in both halves")
 
 
-def resources(name: str, runs: list[Ran]) -> str:
-    """Refreshes a cycle over the quality that they give, a line a policy."""
+def resources(name: str, runs: list[RefreshRun]) -> str:
+    """Refreshes a cycle against quality, one line a policy."""
     styles = line_styles(POLICIES, "oldest")
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()

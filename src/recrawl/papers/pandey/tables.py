@@ -1,4 +1,4 @@
-"""Is user-centric refreshing worth it? The results of both protocols, side by side."""
+"""The results of both protocols as Markdown tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recrawl.papers.pandey.experiment import MODES, POLICIES, halves, needed
 
 if TYPE_CHECKING:
     from recrawl.papers.pandey.data import SearchStudy
-    from recrawl.papers.pandey.experiment import Ran
+    from recrawl.papers.pandey.experiment import RefreshRun
 
 LEVELS: Final = (0.5, 0.8, 0.95, 0.97, 0.99)
 RIVAL = "staleness"
@@ -25,17 +25,17 @@ NAMES: Final = {
 }
 
 
-def tables(name: str, study: SearchStudy, runs: list[Ran]) -> str:
-    """Markdown: what was judged, the way by budget, and the budget by way."""
-    modes = [mode for mode in MODES if any(ran.mode == mode for ran in runs)]
+def tables(name: str, study: SearchStudy, runs: list[RefreshRun]) -> str:
+    """Markdown: the data, the way by budget, and the budget by way."""
+    modes = [mode for mode in MODES if any(run.mode == mode for run in runs)]
     lines = [f"### {name}", "", _head(study, runs, modes), ""]
     for mode in modes:
         lines += [*_ways(runs, mode), ""]
     return "\n".join([*lines, *_needed(runs, modes), "", _forecast(study), ""])
 
 
-def _head(study: SearchStudy, runs: list[Ran], modes: list[str]) -> str:
-    never = {mode: next(ran.never for ran in runs if ran.mode == mode) for mode in modes}
+def _head(study: SearchStudy, runs: list[RefreshRun], modes: list[str]) -> str:
+    never = {mode: next(run.never for run in runs if run.mode == mode) for mode in modes}
     told = ", ".join(f"{quality:.4f} {mode}" for mode, quality in never.items())
     return (
         f"{study.pages:,} pages, {len(study.live) - 1} cycles, {len(study.page):,} changes of "
@@ -44,11 +44,11 @@ def _head(study: SearchStudy, runs: list[Ran], modes: list[str]) -> str:
     )
 
 
-def _ways(runs: list[Ran], mode: str) -> list[str]:
-    """A row a policy, a column a budget."""
-    shares = sorted({ran.share for ran in runs if ran.mode == mode})
+def _ways(runs: list[RefreshRun], mode: str) -> list[str]:
+    """One row a policy, one column a budget."""
+    shares = sorted({run.share for run in runs if run.mode == mode})
     lines = [
-        f"| {mode}: way, at so many pages a cycle | {' | '.join(f'{s:.2%}' for s in shares)} |",
+        f"| {mode}: way, by pages refreshed a cycle | {' | '.join(f'{s:.2%}' for s in shares)} |",
         "|---|" + "---|" * len(shares),
     ]
     for policy in POLICIES:
@@ -58,12 +58,12 @@ def _ways(runs: list[Ran], mode: str) -> list[str]:
     return lines
 
 
-def _cell(ran: Ran) -> str:
-    return f"{ran.way:.3f}" + (f" ({ran.tau:g})" if ran.tau is not None else "")
+def _cell(run: RefreshRun) -> str:
+    return f"{run.way:.3f}" + (f" ({run.tau:g})" if run.tau is not None else "")
 
 
-def _needed(runs: list[Ran], modes: list[str]) -> list[str]:
-    """Refreshes a cycle for a part of the way, and how many times as many the rival needs."""
+def _needed(runs: list[RefreshRun], modes: list[str]) -> list[str]:
+    """Refreshes a cycle that reach each level, and how many times as many the rival needs."""
     titles = [f"{mode} {level:.0%}" for mode in modes for level in LEVELS]
     lines = [
         f"| refreshes a cycle for | {' | '.join(titles)} |",
@@ -86,7 +86,7 @@ def _needs(own: float, other: float, *, rival: bool) -> str:
 
 
 def _forecast(study: SearchStudy) -> str:
-    """What one half of the cycles says of the other."""
+    """How well one half of the cycles predicts the other."""
     first, second = np.array([pair[1:] for pair in halves(study)]).reshape(-1, 2).T
     new = second[first <= 0].sum() / second.sum() if second.sum() > 0 else np.nan
     agree = spearmanr(study.gain, study.estimated_gain).statistic

@@ -17,7 +17,7 @@ def santos(
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each fold.")] = 5,
     preset: Annotated[Preset, typer.Option(help="How to breed.")] = Preset.thesis,
     folder: Annotated[
-        Path, typer.Option("--out", "-o", help="Keeps what is done; run again, it goes on.")
+        Path, typer.Option("--out", "-o", help="Keeps results; run again to continue.")
     ] = Path("santos"),
     report: Annotated[Path | None, typer.Option(help="Write the tables here: Markdown.")] = None,
     *,
@@ -27,21 +27,25 @@ def santos(
     import time
 
     from recrawl.evolve import presets
-    from recrawl.papers.santos.experiment import Protocol, changes_from
+    from recrawl.papers.santos.experiment import ThesisProtocol, changes_from
     from recrawl.papers.santos.experiment import santos as run
     from recrawl.papers.santos.tables import tables
 
     numbers = tuple(111 * (i + 1) for i in range(seeds))
-    protocol = Protocol.quick() if quick else Protocol(folds, numbers, presets.preset(preset.value))
-    with progress_bar("evolving") as told:
-        found = run(
+    protocol = (
+        ThesisProtocol.quick()
+        if quick
+        else ThesisProtocol(folds, numbers, presets.preset(preset.value))
+    )
+    with progress_bar("evolving") as bar:
+        results = run(
             changes_from(source, quick=quick),
             folder,
             protocol,
             clock=time.perf_counter,
-            progress=told,
+            progress=bar,
         )
-    text = tables(found)
+    text = tables(results)
     say(text)
     if report:
         report.write_text(text, encoding="utf-8")

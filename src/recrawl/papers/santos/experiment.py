@@ -50,32 +50,32 @@ GP4C: Final = {"GP4C best": "best", "GP4C sum": "sum", "GP4C avg": "avg"}
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How the experiment is run."""
+class ThesisProtocol:
+    """Folds, seeds and breeding parameters of the experiment."""
 
     folds: int = 5
     seeds: tuple[int, ...] = (111, 222, 333, 444, 555)
     breeding: Preset = PRESETS["thesis"]
 
     @classmethod
-    def quick(cls) -> Protocol:
-        """A small one, to see that all works."""
+    def quick(cls) -> ThesisProtocol:
+        """A small experiment, to see that everything works."""
         return cls(3, (111, 222), replace(PRESETS["thesis"], individuals=60, generations=8))
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What one fold and seed came to, as it is kept."""
+class FoldRun:
+    """The result of one fold and seed, as it is kept."""
 
     fold: int
     seed: int
     formulas: list[str]
-    train: list[list[float]]  #: a row a formula, a column a cycle
+    train: list[list[float]]  #: one row a formula, one column a cycle
     validation: list[list[float]]
     worth: list[float]
     simulated: int
     breeding: float  #: seconds
-    validating: float
+    validating: float  #: seconds
 
     def candidates(self) -> list[ValidatedTree]:
         """The formulas with their fitness."""
@@ -87,20 +87,23 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the experiment came to."""
+class ThesisResults:
+    """The results of the experiment."""
 
-    runs: list[Ran]
-    chosen: dict[str, list[ValidatedTree]]  #: by way to select, one a fold
-    daily: dict[str, FloatArray]  #: by method: a row a fold, a column a day, on test pages
+    runs: list[FoldRun]
+    chosen: dict[str, list[ValidatedTree]]  #: by selection method, one a fold
+    daily: dict[
+        str, FloatArray
+    ]  #: change ratio on test pages by method: one row a fold, one column a day
 
     @property
     def by_fold(self) -> dict[str, FloatArray]:
+        """The mean change ratio of each fold, by method."""
         return {name: days.mean(axis=1) for name, days in self.daily.items()}
 
 
 def changes_from(source: str, *, quick: bool = False) -> ChangeHistory:
-    """The pages of a world of bits, by name, or of bit strings at a path."""
+    """The changes of a world, given by name, or of a trace or bit strings at a path."""
     if Path(source).exists():
         return changes_of(open_trace(source))
     size = {"pages": QUICK_PAGES} if quick else {}
@@ -110,11 +113,11 @@ def changes_from(source: str, *, quick: bool = False) -> ChangeHistory:
 def santos(
     changes: ChangeHistory,
     folder: Path,
-    protocol: Protocol,
+    protocol: ThesisProtocol,
     *,
     clock: Callable[[], float],
     progress: Progress | None = None,
-) -> Found:
+) -> ThesisResults:
     """Run what is left of the experiment; `folder` keeps the results.
 
     `clock` returns seconds; it only measures how long breeding and validating take.
@@ -125,69 +128,73 @@ def santos(
         for seed in protocol.seeds
         for fold in range(protocol.folds)
     ]
-    best: list[Ran] = []
+    best: list[FoldRun] = []
 
     def describe(_: str, result: dict[str, Any]) -> str:
-        best[:] = [max([*best, Ran(**result)], key=lambda ran: ran.worth[0])]
+        best[:] = [max([*best, FoldRun(**result)], key=lambda run: run.worth[0])]
         return f"{best[0].worth[0]:.4f}  {best[0].formulas[0]}"
 
     results = run_experiment(
         tasks, folder, shared=changes, processes=WORKERS, progress=progress, describe=describe
     )
-    return _judged(changes, protocol, [Ran(**result) for result in results.values()])
+    return _test(changes, protocol, [FoldRun(**result) for result in results.values()])
 
 
 def simulator(changes: ChangeHistory, rows: IntArray) -> Simulator:
-    """A simulation of some of the pages."""
+    """A simulator of some of the pages."""
     return Simulator(changes.take(rows), int(SHARE * len(rows)))
 
 
 def _run(
-    changes: ChangeHistory, fold: int, seed: int, protocol: Protocol, clock: Callable[[], float]
+    changes: ChangeHistory,
+    fold: int,
+    seed: int,
+    protocol: ThesisProtocol,
+    clock: Callable[[], float],
 ) -> dict[str, Any]:
     split = split_folds(len(changes), protocol.folds)[fold]
     begin, measure = clock(), Fitness()
     bred = evolve(simulator(changes, split.train), BASIC, [measure], protocol.breeding, seed=seed)
     middle = clock()
-    found = validate(bred.kept, simulator(changes, split.validation), measure)
-    ran = Ran(
+    trees = validate(bred.kept, simulator(changes, split.validation), measure)
+    run = FoldRun(
         fold=fold,
         seed=seed,
-        formulas=[write(each.expression) for each in found],
-        train=[each.train.tolist() for each in found],
-        validation=[each.validation.tolist() for each in found],
-        worth=[each.worth for each in found],
+        formulas=[write(each.expression) for each in trees],
+        train=[each.train.tolist() for each in trees],
+        validation=[each.validation.tolist() for each in trees],
+        worth=[each.worth for each in trees],
         simulated=bred.simulated,
         breeding=middle - begin,
         validating=clock() - middle,
     )
-    return asdict(ran)
+    return asdict(run)
 
 
-def _judged(changes: ChangeHistory, protocol: Protocol, runs: list[Ran]) -> Found:
-    """Choose a formula a fold over all seeds, and test it beside the baselines."""
+def _test(changes: ChangeHistory, protocol: ThesisProtocol, runs: list[FoldRun]) -> ThesisResults:
+    """Choose one formula a fold over all seeds, and test it beside the baselines."""
     chosen: dict[str, list[ValidatedTree]] = {method: [] for method in METHODS}
     daily: dict[str, list[FloatArray]] = {name: [] for name in ("Rand", *BASELINES, *GP4C)}
     for fold, split in enumerate(split_folds(len(changes), protocol.folds)):
         world = simulator(changes, split.test)
-        trees = [tree for ran in runs if ran.fold == fold for tree in ran.candidates()]
-        daily["Rand"].append(_at_random(world))
+        trees = [tree for run in runs if run.fold == fold for tree in run.candidates()]
+        daily["Rand"].append(_random_ratio(world))
         for name, formula in BASELINES.items():
             daily[name].append(world.run(parse(formula, tuple(TERMINALS))).change_ratio)
         for name, method in GP4C.items():
             chosen[method].append(select_tree(trees, method))
             daily[name].append(world.run(chosen[method][-1].expression).change_ratio)
-    return Found(runs, chosen, {name: np.array(rows) for name, rows in daily.items()})
+    return ThesisResults(runs, chosen, {name: np.array(rows) for name, rows in daily.items()})
 
 
-def _at_random(world: Simulator) -> FloatArray:
-    """The change ratio of fetches drawn anew each day."""
+def _random_ratio(world: Simulator) -> FloatArray:
+    """The change ratio of fetches that are drawn at random each day."""
     random, cycles = np.random.default_rng(world.seed), world.changes.cycles
     last = np.full(len(world.changes), world.warm_up)
-    found: list[float] = []
+    ratio: list[float] = []
     for now in range(world.warm_up + 1, cycles + 1):
         chosen = random.permutation(len(last))[: world.fetches]
         hits = find_changed(world.words, world.contents, chosen, last, now)
         last[chosen] = now
-        found.append(float(hits.sum()) / max(world.fetches, 1))
-    return np.array(found)
+        ratio.append(float(hits.sum()) / max(world.fetches, 1))
+    return np.array(ratio)

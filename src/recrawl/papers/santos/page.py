@@ -25,7 +25,7 @@ from recrawl.lab.metrics import daily, starved, summary
 from recrawl.lab.replay import replay
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY, Budget
-from recrawl.papers.santos.experiment import WORKERS, Protocol, changes_from, santos
+from recrawl.papers.santos.experiment import WORKERS, ThesisProtocol, changes_from, santos
 from recrawl.papers.santos.tables import tables
 from recrawl.planner.plan import fetches
 
@@ -94,14 +94,14 @@ under any function; it was not used here.
 
 
 @dataclass(frozen=True)
-class Tried:
-    """Evolution on the first half of a trace, and every policy on the second."""
+class HalfTraceResult:
+    """Formulas bred on the first half of a trace, and every policy on the second half."""
 
     trace: str
     pages: int
     formulas: dict[str, str]  #: evolved ones, by how they were selected
     ratio: dict[str, float]  #: change ratio by policy, or by how an evolved one was selected
-    starved: dict[str, float]
+    starved: dict[str, float]  #: share of pages not visited in the later half of the cycles
 
 
 def halves(trace: Trace) -> tuple[Trace, Trace]:
@@ -111,7 +111,8 @@ def halves(trace: Trace) -> tuple[Trace, Trace]:
     return replace(trace, window=(begin, middle)), replace(trace, window=(middle, end))
 
 
-def tried(_: None, path: Path) -> dict[str, Any]:
+def try_trace(_: None, path: Path) -> dict[str, Any]:
+    """Breed on the first half of a trace; replay all policies on the second half."""
     first, second = halves(open_trace(path))
     world = Simulator(changes_of(first), fetches(BUDGET, len(first)))
     kept = evolve(world, TERMINALS, [Fitness()], BREEDING, seed=1).kept
@@ -126,10 +127,10 @@ def tried(_: None, path: Path) -> dict[str, Any]:
         cycles = replay(second, policy, BUDGET)
         ratio[name] = summary(daily(second, cycles))["change_ratio"]
         unseen[name] = len(starved(second, cycles)) / len(second)
-    return asdict(Tried(path.name, len(first), formulas, ratio, unseen))
+    return asdict(HalfTraceResult(path.name, len(first), formulas, ratio, unseen))
 
 
-def report(all_tried: list[Tried]) -> list[str]:
+def report(results: list[HalfTraceResult]) -> list[str]:
     lines = [
         "Bred on the first half of the window (preset `modern` with 200 trees and 25 generations,",
         f"one seed, terminals {', '.join(TERMINALS)}), replayed on the second; 2 % of the pages a",
@@ -140,8 +141,8 @@ def report(all_tried: list[Tried]) -> list[str]:
         "| trace | simple | best | best classic | t · X | simple function |",
         "|---|---|---|---|---|---|",
     ]
-    for each in all_tried:
-        name = classic(each)
+    for each in results:
+        name = best_classic(each)
         cells = [_cell(each, way) for way in WAYS]
         cells += [
             f"{_cell(each, name)} `{name}`",
@@ -149,17 +150,17 @@ def report(all_tried: list[Tried]) -> list[str]:
             f"`{each.formulas['simple']}`",
         ]
         lines.append(f"| {each.trace} | {' | '.join(cells)} |")
-    lines += ["", *(_count(all_tried, way) for way in WAYS), "", REMARKS]
+    lines += ["", *(_count(results, way) for way in WAYS), "", REMARKS]
     return lines
 
 
-def classic(each: Tried) -> str:
-    """The classic policy that found most."""
+def best_classic(each: HalfTraceResult) -> str:
+    """The classic policy that found the most changes."""
     return max(CLASSIC, key=lambda policy: each.ratio[policy])
 
 
-def _count(all_tried: list[Tried], way: str) -> str:
-    gaps = {each.trace: each.ratio[way] - each.ratio[classic(each)] for each in all_tried}
+def _count(results: list[HalfTraceResult], way: str) -> str:
+    gaps = {each.trace: each.ratio[way] - each.ratio[best_classic(each)] for each in results}
     more = [trace for trace, gap in gaps.items() if gap > 0]
     fewer = [f"{trace} ({gap:+.4f})" for trace, gap in gaps.items() if gap < 0]
     equal = len(gaps) - len(more) - len(fewer)
@@ -170,21 +171,21 @@ def _count(all_tried: list[Tried], way: str) -> str:
     )
 
 
-def _cell(each: Tried, name: str) -> str:
+def _cell(each: HalfTraceResult, name: str) -> str:
     return f"{each.ratio[name]:.4f} ({each.starved[name]:.0%})"
 
 
 def main() -> None:
     KEPT.mkdir(exist_ok=True)
-    found = santos(changes_from("brdc"), KEPT, Protocol(), clock=perf_counter)
+    thesis = santos(changes_from("brdc"), KEPT, ThesisProtocol(), clock=perf_counter)
     paths = sorted(path.parent for path in TRACES.glob("*/versions.parquet"))
     if not paths:
         sys.exit(f"No traces in {TRACES}; docs/papers/santos.md stays as it is.")
     settings = digest(CLASSIC, BUDGET, TERMINALS, WAYS, BREEDING)
-    tasks = [ExperimentTask(path.name, settings, tried, (path,)) for path in paths]
-    results = run_experiment(tasks, KEPT, processes=WORKERS)
-    all_tried = [Tried(**result) for result in results.values()]
-    text = HEAD + tables(found) + MIDDLE + "\n".join(report(all_tried))
+    tasks = [ExperimentTask(path.name, settings, try_trace, (path,)) for path in paths]
+    kept = run_experiment(tasks, KEPT, processes=WORKERS)
+    results = [HalfTraceResult(**result) for result in kept.values()]
+    text = HEAD + tables(thesis) + MIDDLE + "\n".join(report(results))
     (HERE / "santos.md").write_text(text)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recrawl.model import FloatArray
-    from recrawl.papers.santos.experiment import Found, Ran
+    from recrawl.papers.santos.experiment import FoldRun, ThesisResults
 
 #: Table 4.2: change ratio of the best function on train, validation and test pages.
 TABLE_42: Final = (
@@ -49,19 +49,19 @@ SHOWN_DAYS: Final = (1, 2, 3, 5, 10, 15, 20, 30, 40, 50, 55)
 LEVEL = 0.05
 
 
-def tables(found: Found) -> str:
+def tables(results: ThesisResults) -> str:
     """All of them, as Markdown."""
     sections = (_best, _averages, _times, _days, _tests)
-    return "\n".join("\n".join(section(found)) + "\n" for section in sections)
+    return "\n".join("\n".join(section(results)) + "\n" for section in sections)
 
 
-def _best(found: Found) -> Iterator[str]:
+def _best(results: ThesisResults) -> Iterator[str]:
     yield "### Table 4.2: change ratio of the best function of each fold"
     yield ""
     rows = []
-    for fold, best in enumerate(found.chosen["best"]):
+    for fold, best in enumerate(results.chosen["best"]):
         theirs = [f"{v:.4f}" for v in TABLE_42[fold]] if fold < len(TABLE_42) else [""] * 3
-        test = found.by_fold["GP4C best"][fold]
+        test = results.by_fold["GP4C best"][fold]
         ours = [f"{v:.4f}" for v in (best.train.mean(), best.validation.mean(), test)]
         cells = [f"{a} / {b}" for a, b in zip(theirs, ours, strict=True)]
         rows.append([str(fold + 1), *cells, f"`{write(best.expression)}`"])
@@ -69,30 +69,30 @@ def _best(found: Found) -> Iterator[str]:
     yield from markdown(head, rows)
 
 
-def _averages(found: Found) -> Iterator[str]:
+def _averages(results: ThesisResults) -> Iterator[str]:
     yield "### Table 4.3: average change ratio"
     yield ""
     rows = []
-    for name, ratios in found.by_fold.items():
+    for name, ratios in results.by_fold.items():
         theirs = f"{TABLE_43[name]:.4f}" if name in TABLE_43 else ""
         rows.append([name, theirs, *(f"{r:.4f}" for r in ratios), f"{ratios.mean():.4f}"])
-    count = len(found.by_fold["Rand"])
+    count = len(results.by_fold["Rand"])
     head = ("method", "thesis", *(f"fold {i + 1}" for i in range(count)), "ours")
     yield from markdown(head, rows)
 
 
-def _times(found: Found) -> Iterator[str]:
+def _times(results: ThesisResults) -> Iterator[str]:
     yield "### Table 4.4: seconds, all folds of a seed"
     yield ""
     rows = []
-    for seed in dict.fromkeys(ran.seed for ran in found.runs):
-        runs = [ran for ran in found.runs if ran.seed == seed]
+    for seed in dict.fromkeys(run.seed for run in results.runs):
+        runs = [run for run in results.runs if run.seed == seed]
         rows.append([str(seed), *_time_cells(seed, runs)])
     head = ("seed", "breeding, thesis / ours", "validation", "simulations", "thesis : ours")
     yield from markdown(head, rows)
 
 
-def _time_cells(seed: int, runs: list[Ran]) -> Iterator[str]:
+def _time_cells(seed: int, runs: list[FoldRun]) -> Iterator[str]:
     bred, checked = sum(r.breeding for r in runs), sum(r.validating for r in runs)
     theirs = TABLE_44.get(seed, (0, 0))
     yield f"{theirs[0]:,} / {bred:,.1f}"
@@ -101,30 +101,30 @@ def _time_cells(seed: int, runs: list[Ran]) -> Iterator[str]:
     yield f"{sum(theirs) / max(bred + checked, 1e-9):,.0f}"
 
 
-def _days(found: Found) -> Iterator[str]:
+def _days(results: ThesisResults) -> Iterator[str]:
     yield "### Figures 4.1 and 4.2: change ratio by day, mean over folds"
     yield ""
-    last = found.daily["Rand"].shape[1]
+    last = results.daily["Rand"].shape[1]
     days = [day for day in SHOWN_DAYS if day <= last]
     rows = [
         [name, *(f"{values[:, day - 1].mean():.3f}" for day in days)]
-        for name, values in found.daily.items()
+        for name, values in results.daily.items()
     ]
     yield from markdown(("day", *map(str, days)), rows)
 
 
-def _tests(found: Found) -> Iterator[str]:
+def _tests(results: ThesisResults) -> Iterator[str]:
     yield "### GP4C best against the others"
     yield ""
     yield "Days: on how many a paired t-test over folds says better or worse at 95 %, uncorrected"
     yield "as in the thesis. Mean: over folds, with 95 % interval and p after Holm."
     yield ""
-    ours = found.daily["GP4C best"]
-    others = [name for name in found.daily if name != "GP4C best"]
-    means = [fold_test(ours.mean(axis=1), found.daily[name].mean(axis=1)) for name in others]
+    ours = results.daily["GP4C best"]
+    others = [name for name in results.daily if name != "GP4C best"]
+    means = [fold_test(ours.mean(axis=1), results.daily[name].mean(axis=1)) for name in others]
     rows = []
     for name, mean, p in zip(others, means, holm([m.p for m in means]), strict=True):
-        better, worse = _day_counts(ours, found.daily[name])
+        better, worse = _day_counts(ours, results.daily[name])
         theirs = str(BETTER_DAYS.get(name, ""))
         gap = f"{mean.mean:+.4f} ({mean.low:+.4f} to {mean.high:+.4f})"
         rows.append([name, theirs, str(better), str(worse), gap, f"{p:.2g}"])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
 
 
-class Adaptive(Unlearned):
+class AdaptivePolicy(Unlearned):
     """φ = 1 − e^{−λt}, t in cycles, λ a reading of `rates.weighted` (Santos 2013).
 
     Faithful, so 0 for every page of weight 0: those are never visited again while others remain.
@@ -29,4 +29,4 @@ class Adaptive(Unlearned):
 
 
 #: One class a reading, so that each is found by its name like any other part.
-globals().update({part.__name__: part for part in named_parts(Adaptive, READINGS)})
+globals().update({part.__name__: part for part in named_parts(AdaptivePolicy, READINGS)})

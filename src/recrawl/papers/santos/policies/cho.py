@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
 
 
-class Cho(Unlearned):
+class ChoPolicy(Unlearned):
     """The baseline CG of Santos (2013), faithful: blind to time, so it pins the same pages."""
 
     name: ClassVar[str] = "cho"
