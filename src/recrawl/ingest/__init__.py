@@ -21,23 +21,11 @@ if TYPE_CHECKING:
     from recrawl.model import Time
 
 
-class AppendCounts(Protocol):
-    """How many of the visits given to a store were new; see `IngestReport`."""
-
-    @property
-    def added(self) -> int: ...
-    @property
-    def known(self) -> int: ...
-    @property
-    def pages(self) -> int: ...
-    @property
-    def flips(self) -> int: ...
-
-
 class VisitStore(Protocol):
     """Where visits are stored."""
 
-    def append(self, visits: pa.Table, *, now: Time | None = None) -> AppendCounts: ...
+    def append(self, visits: pa.Table, *, now: Time | None = None) -> Any:
+        """Counts of this batch, as `IngestReport` has them: added, known, pages, flips."""
 
 
 @public

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -10,9 +10,11 @@ from recrawl.ingest.file_stream import CutShort
 from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from recrawl.page.visit_rows import Row
+
+Item = TypeVar("Item")
 
 MAX_TABLE_ROWS = 500_000
 MAX_TABLE_BYTES = 128 << 20  #: about, in memory
@@ -20,44 +22,41 @@ MAX_TABLE_BYTES = 128 << 20  #: about, in memory
 # their text still is in the processor's cache.
 _MAX_BATCH_ROWS = 5_000
 _MAX_BATCH_CHARACTERS = 1 << 20
-_LINK_CHARACTERS = 64  # a link counts as so much text
+_CHARACTERS_PER_LINK = 64
 
 
 def tables(rows: Iterable[Row]) -> Iterator[pa.Table]:
-    """The rows as small tables; rows read before `CutShort` are kept."""
-    batch: list[Row] = []
-    characters = 0
-    try:
-        for row in rows:
-            batch.append(row)
-            characters += len(row.get("text") or "")
-            characters += _LINK_CHARACTERS * len(row.get("links") or ())
-            if len(batch) >= _MAX_BATCH_ROWS or characters >= _MAX_BATCH_CHARACTERS:
-                yield visit_table(batch)
-                batch, characters = [], 0
-    except CutShort:
-        if batch:
-            yield visit_table(batch)
-        raise
-    if batch:
-        yield visit_table(batch)
+    """The rows as small tables."""
+    return map(visit_table, _batches(rows, _row_size, _MAX_BATCH_ROWS, _MAX_BATCH_CHARACTERS))
 
 
 def concatenated(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The tables joined up to the largest allowed size, so that a store is called seldom."""
-    batch: list[pa.Table] = []
-    rows = n_bytes = 0
+    """The tables joined to larger ones, so that a store is called seldom."""
+    batches = _batches(tables, lambda t: (len(t), t.nbytes), MAX_TABLE_ROWS, MAX_TABLE_BYTES)
+    return map(pa.concat_tables, batches)
+
+
+def _row_size(row: Row) -> tuple[int, int]:
+    return 1, len(row.get("text") or "") + _CHARACTERS_PER_LINK * len(row.get("links") or ())
+
+
+def _batches(
+    items: Iterable[Item], size: Callable[[Item], tuple[int, int]], max_rows: int, max_volume: int
+) -> Iterator[list[Item]]:
+    """The items in lists of limited size (rows, volume); those before `CutShort` are kept."""
+    batch: list[Item] = []
+    rows = volume = 0
     try:
-        for table in tables:
-            too_large = rows + len(table) > MAX_TABLE_ROWS
-            if batch and (too_large or n_bytes + table.nbytes > MAX_TABLE_BYTES):
-                yield pa.concat_tables(batch)
-                batch, rows, n_bytes = [], 0, 0
-            batch.append(table)
-            rows, n_bytes = rows + len(table), n_bytes + table.nbytes
+        for item in items:
+            more_rows, more_volume = size(item)
+            if batch and (rows + more_rows > max_rows or volume + more_volume > max_volume):
+                yield batch
+                batch, rows, volume = [], 0, 0
+            batch.append(item)
+            rows, volume = rows + more_rows, volume + more_volume
     except CutShort:
         if batch:
-            yield pa.concat_tables(batch)
+            yield batch
         raise
     if batch:
-        yield pa.concat_tables(batch)
+        yield batch

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from xxhash import xxh3_64_intdigest
 
 from recrawl.page import decode
-from recrawl.page.fingerprints import shingles, simhash
 from recrawl.page.html import MAX_LINKS, VisiblePage, collapse_spaces, read_html
 from recrawl.urls import canonical
-
-if TYPE_CHECKING:
-    from recrawl.model import KeyArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +28,6 @@ class PageContent:
     digest_of: Literal["text", "bytes"]
     truncated: bool  #: the body or the list of links is longer
     problem: str | None  #: why the result is partial
-
-    def simhash(self) -> int:
-        """See `recrawl.page.simhash`."""
-        return simhash(self.text)
-
-    def shingles(self) -> KeyArray:
-        """See `recrawl.page.shingles`."""
-        return shingles(self.text)
 
 
 def parse(

@@ -26,24 +26,25 @@ BATCH_TEXTS = 1_000  #: texts read at a time, so that memory does not grow with 
 
 def document_counts(texts: pa.Array, characters: int) -> IntArray:
     """The number of texts that hold each bucket. Reads the first `characters` of each text."""
-    counts = np.zeros(N_BUCKETS, np.int64)
-    last = np.full(N_BUCKETS, -1, np.int64)
-    first = 0
-    for data, start in _batches(texts, characters):
-        _count_texts(data, start, letter_table(), first, last, counts)
-        first += len(start) - 1
-    return counts
+    return _count(texts, characters)[0]
 
 
 def count_words(texts: pa.Array, characters: int) -> tuple[FloatArray, FloatArray]:
     """The number of words of each text, and of its distinct words."""
-    counts = np.zeros((len(texts), 2))
-    last = np.full(N_BUCKETS, -1, np.int64)
+    _, words, distinct = _count(texts, characters)
+    return words, distinct
+
+
+def _count(texts: pa.Array, characters: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Texts with each bucket; words and distinct words of each text."""
+    documents = np.zeros(N_BUCKETS, np.int64)
+    last_text = np.full(N_BUCKETS, -1, np.int64)
+    words, distinct = np.zeros(len(texts)), np.zeros(len(texts))
     first = 0
     for data, start in _batches(texts, characters):
-        _count_words(data, start, letter_table(), first, last, counts)
+        _count_words(data, start, letter_table(), first, last_text, documents, words, distinct)
         first += len(start) - 1
-    return counts[:, 0], counts[:, 1]
+    return documents, words, distinct
 
 
 def term_counts(texts: pa.Array, column: IntArray, columns: int, characters: int) -> csr_matrix:
@@ -70,32 +71,19 @@ def _batches(texts: pa.Array, characters: int) -> Iterator[tuple[NDArray[np.uint
 
 
 @kernel
-def _count_texts(data, start, letters, first, last, counts):  # type: ignore[no-untyped-def]
+def _count_words(data, start, letters, first, last_text, documents, words, distinct):  # type: ignore[no-untyped-def]
     for text in range(len(start) - 1):
-        at = start[text]
+        at, row = start[text], first + text
         while True:
             word, at = next_word(data, at, start[text + 1], letters)
             if not word:
                 break
             bucket = word >> SHIFT
-            if last[bucket] != first + text:
-                last[bucket] = first + text
-                counts[bucket] += 1
-
-
-@kernel
-def _count_words(data, start, letters, first, last, counts):  # type: ignore[no-untyped-def]
-    for text in range(len(start) - 1):
-        at = start[text]
-        while True:
-            word, at = next_word(data, at, start[text + 1], letters)
-            if not word:
-                break
-            bucket = word >> SHIFT
-            counts[first + text, 0] += 1
-            if last[bucket] != first + text:
-                last[bucket] = first + text
-                counts[first + text, 1] += 1
+            words[row] += 1
+            if last_text[bucket] != row:
+                last_text[bucket] = row
+                documents[bucket] += 1
+                distinct[row] += 1
 
 
 @kernel

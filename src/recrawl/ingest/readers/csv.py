@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from recrawl.ingest import visit_tables
-from recrawl.ingest.lines import LONGEST, blocks
+from recrawl.ingest.lines import MAX_LINE_BYTES, blocks
 from recrawl.ingest.sniff import csv_names, first_lines
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _balanced(parts: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
         start = start if held else number
         held.append(block)
         size, quotes = size + len(block), quotes + block.count(b'"')
-        if quotes % 2 == 0 or size > LONGEST:
+        if quotes % 2 == 0 or size > MAX_LINE_BYTES:
             yield start, b"".join(held)
             held, size, quotes = [], 0, 0
     if held:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from recrawl.ingest import visit_tables
-from recrawl.ingest.lines import MALFORMED, blocks, json_object, numbered, reason
+from recrawl.ingest.lines import MALFORMED, blocks, json_object, lines, reason
 from recrawl.ingest.sniff import json_keys
 from recrawl.model import VISITS
 
@@ -76,7 +76,7 @@ def _loose(value: Any) -> pa.DataType:
 
 
 def _one_by_one(number: int, block: bytes, source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
-    for i, line in numbered(number, block):
+    for i, line in lines(number, block):
         try:
             yield f"line {i}", json_object(line)
         except MALFORMED as error:

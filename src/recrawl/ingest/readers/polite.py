@@ -11,8 +11,7 @@ from typing import IO, TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.ingest.batches import tables
-from recrawl.ingest.lines import lines, parsed
+from recrawl.ingest.lines import LineReader
 from recrawl.ingest.sniff import matches
 
 if TYPE_CHECKING:
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
     from recrawl.protocols import Source
 
 _LINE = re.compile(r"\d+\t[\d.]+\t\[")
-_NAMES = "url_urlid_hostid.txt"
-_BASE = 946_684_800_000_000  # 2000-01-01: the histories count days from a day they do not tell
-_DAY = 86_400_000_000
+_URL_FILE = "url_urlid_hostid.txt"
+_DAY_ZERO = 946_684_800_000_000  # 2000-01-01; the data set does not say from when days count
+_DAY_MICROS = 86_400_000_000
 
 
-class Polite:
-    """The PoliteCrawling histories: `id TAB first day TAB [[days since, changed], …]` a line.
+class Polite(LineReader):
+    """The PoliteCrawling histories: `id TAB first day TAB [[days since, changed], …]` in each line.
 
-    Days count from 2000-01-01. URLs come from `url_urlid_hostid.txt` in the same folder, or are
-    made of the id. The set holds no page that never changed: rates from it are too high.
+    Days count from 2000-01-01. URLs are those in `url_urlid_hostid.txt` in the same folder, or are
+    made from the id. The data set has no page that never changed: rates from it are too high.
     """
 
     name: ClassVar[str] = "polite"
@@ -45,24 +44,27 @@ class Polite:
         return matches(head, _LINE)
 
     def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
-        names = _Names(Path(source.filename).with_name(_NAMES))
-        yield from tables(parsed(lines(stream, source), lambda line: _page(line, names), source))
+        self._urls = _UrlsById(Path(source.filename).with_name(_URL_FILE))
+        yield from super().read(stream, source)
+
+    def rows(self, line: str) -> list[Row]:
+        number, first, history = line.split("\t")
+        url, day = self._urls.url(int(number)), float(first)
+        rows: list[Row] = [{"url": url, "at": _micros(day)}]
+        for gap, changed in json.loads(history):
+            if changed not in (0, 1):
+                raise ValueError(f"Changed is neither 0 nor 1: {changed!r}.")
+            day += gap
+            rows.append({"url": url, "at": _micros(day), "reported": bool(changed)})
+        return rows
 
 
-def _page(line: str, names: _Names) -> list[Row]:
-    number, first, history = line.split("\t")
-    url, day = names.url(int(number)), float(first)
-    rows: list[Row] = [{"url": url, "at": _BASE + round(day * _DAY)}]
-    for gap, changed in json.loads(history):
-        if changed not in (0, 1):
-            raise ValueError(f"Changed is neither 0 nor 1: {changed!r}.")
-        day += gap
-        rows.append({"url": url, "at": _BASE + round(day * _DAY), "reported": bool(changed)})
-    return rows
+def _micros(day: float) -> int:
+    return _DAY_ZERO + round(day * _DAY_MICROS)
 
 
-class _Names:
-    """URLs by id, out of a file of many millions: only where each line starts is in memory."""
+class _UrlsById:
+    """URLs by id, from a file of many millions. Only the start of each line is in memory."""
 
     def __init__(self, path: Path) -> None:
         self._file: mmap.mmap | None = None
