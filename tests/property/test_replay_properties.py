@@ -17,7 +17,7 @@ from recrawl.errors import BadInput
 from recrawl.history import Store
 from recrawl.history.memory import MemoryHistory
 from recrawl.lab.bounds import most_changes
-from recrawl.lab.compare import compare, named
+from recrawl.lab.compare import compare, trace_names
 from recrawl.lab.metrics import claims, daily, ndcg, summary
 from recrawl.lab.replay import TraceEngine, replay
 from recrawl.lab.trace import read_trace
@@ -268,7 +268,7 @@ def test_traces_and_budgets_are_told_apart(tmp_path):
         folder.mkdir(parents=True)
         write(folder, [[0, 1] * 5, [0] * 10])
     files = [folder / "versions.parquet" for folder in folders]
-    assert named([*files, folders[0], folders[0] / ".." / "b"]) == [
+    assert trace_names([*files, folders[0], folders[0] / ".." / "b"]) == [
         "a",
         "b",
         "a (2)",
@@ -277,7 +277,7 @@ def test_traces_and_budgets_are_told_apart(tmp_path):
     ]
     trace = read_trace(folders[0])
     assert [run["budget"] for run in compare([trace], [], ["1", "2", "1"]).runs] == ["1", "2"]
-    with pytest.raises(BadInput, match="names of their own"):
+    with pytest.raises(BadInput, match="different names"):
         compare([trace, trace], [], ["1"])
 
 

@@ -1,4 +1,4 @@
-"""In which cycles did the pages of a trace change? What evolution simulates on."""
+"""The cycles in which pages of a trace changed: the input of evolution's simulations."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ if TYPE_CHECKING:
     from recrawl.lab.worlds import World
     from recrawl.model import FloatArray, IntArray
 
-MOST = 2**16  #: versions of a page
+MAX_VERSIONS = 2**16  #: of a page
 
 
 def changes_of(trace: Trace, *, every: float = DAY) -> ChangeHistory:
-    """What visits to the pages of a trace in each cycle would show; all must be there throughout.
+    """What a visit to each page would show in each cycle; all pages must exist throughout.
 
     Cycles and ties are those of `replay`, so a simulation picks the pages that a replay picks.
     """
     versions = versions_by_cycle(trace, every)
-    if np.diff(trace.start).max(initial=0) >= MOST:
-        raise BadInput(f"A page of a trace must have fewer than {MOST:,} versions. {trace.name}.")
-    contents = (_first_alike(trace)[versions] - trace.start[:-1, None]).astype(np.uint16)
+    if np.diff(trace.start).max(initial=0) >= MAX_VERSIONS:
+        raise BadInput(
+            f"A page of a trace must have fewer than {MAX_VERSIONS:,} versions. {trace.name}."
+        )
+    contents = (trace.first_equal[versions] - trace.start[:-1, None]).astype(np.uint16)
     return from_contents(contents, keys(trace.urls), cycle_days=every / DAY)
 
 
 def changes_of_world(world: World) -> ChangeHistory:
-    """The same for a world made of bits."""
+    """The changes of a world that consists of bits."""
     return from_bits(world.bits() == 1, keys(world.urls))
 
 
 def versions_by_cycle(trace: Trace, every: float) -> NDArray[np.int64]:
-    """The version of each page, a row a page, in cycles 0, 1, …"""
+    """The version of each page, a row for each page, a column for each cycle 0, 1, …"""
     begin, end = trace.window
     cycles = int((end - begin) / every + 1e-9)
     if cycles < 1:
@@ -49,24 +51,12 @@ def versions_by_cycle(trace: Trace, every: float) -> NDArray[np.int64]:
             f"The window of a trace must hold at least one cycle. {trace.name} holds none; "
             "make cycles shorter."
         )
-    found = np.empty((len(trace), cycles + 1), np.int64)
-    for cycle in range(cycles + 1):
-        found[:, cycle] = trace.version_at(begin + every * cycle)
-    return found
-
-
-def _first_alike(trace: Trace) -> IntArray:
-    """For each version the first of its page that says the same."""
-    order = np.lexsort((trace.valid_from, trace.content, trace.page))
-    page, content = trace.page[order], trace.content[order]
-    new = np.concatenate([[True], (page[1:] != page[:-1]) | (content[1:] != content[:-1])])
-    first = np.empty(len(order), np.int64)
-    first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
-    return first
+    versions = [trace.version_at(begin + every * cycle) for cycle in range(cycles + 1)]
+    return np.column_stack(versions)
 
 
 def link_counter(trace: Trace, rows: IntArray, *, every: float = DAY) -> CountLinks:
-    """Counts the new links that visits show; pages are numbered as in `rows` of the trace."""
+    """A function that counts the new links of visits; page i is page rows[i] of the trace."""
     versions = versions_by_cycle(trace, every)[rows]
 
     def count(page: IntArray, last: IntArray, now: int) -> FloatArray:
@@ -77,7 +67,7 @@ def link_counter(trace: Trace, rows: IntArray, *, every: float = DAY) -> CountLi
 
 
 def column_of(trace: Trace, name: str) -> FloatArray:
-    """A column of the pages that a trace knows when its window begins."""
+    """A column of the pages as it is when the window begins; only bytes is known."""
     if name != "bytes":
         raise BadInput(f"Of the columns of pages a trace knows only bytes. Got {name!r}.")
     first = trace.version_at(trace.window[0])

@@ -1,4 +1,4 @@
-"""Which policy does best, on which trace, at which budget, and how near is that to the limit?"""
+"""Compares policies on traces at several budgets, with each other and with the limits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from recrawl.lab.delays import links_found
 from recrawl.lab.known_rates import known_rates, rates
 from recrawl.lab.metrics import claims, daily, starved, summary
 from recrawl.lab.rankings import calibration
-from recrawl.lab.replay import keep, replay
+from recrawl.lab.replay import replay, write_log
 from recrawl.lab.trace import trace_name
 from recrawl.lab.traces import open_trace
 from recrawl.public import public
@@ -43,32 +43,32 @@ if TYPE_CHECKING:
     Progress = Callable[[str], None]  #: called with what was just done
 
 BASELINE = "oldest"
-SHOWN = 10  #: starved pages that a report names
+MAX_STARVED_URLS = 10  #: that a report names
 
 
 @dataclass(frozen=True)
 class Detail:
-    """What a report draws of a run, of its first order of ties."""
+    """What a report shows of a run besides its metrics, for the first seed."""
 
     daily: DailyMetrics
     calibration: Calibration
-    starved: list[str]  #: some of the pages, those that changed most
+    starved: list[str]  #: URLs; some of the starved pages, those that change most often
 
 
 @public
 @dataclass(frozen=True, repr=False)
 class Comparison(Results):
-    """Every run, and the limits beside them. Iterating gives the runs."""
+    """The runs and their limits. Iterating gives the runs."""
 
     #: trace, policy, budget, pages, cycles, then the metrics
     runs: list[dict[str, Any]] = field(default_factory=list)
     bounds: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)  #: trace, budget
-    details: list[Detail] = field(default_factory=list)  #: of each run
+    details: list[Detail] = field(default_factory=list)  #: one for each run
     rates: dict[str, FloatArray] = field(default_factory=dict)  #: changes a day, by trace
-    baseline: str = BASELINE  #: the policy that others are held against
+    baseline: str = BASELINE  #: the policy that others are compared with
 
     def captured(self, run: dict[str, Any]) -> float | None:
-        """How much of the way from the baseline to the clairvoyant change ratio a run goes."""
+        """How far a run gets from the baseline (0) to the clairvoyant change ratio (1)."""
         base = next(
             r["change_ratio"]
             for r in self.runs
@@ -95,11 +95,47 @@ class Comparison(Results):
         write_report(self, Path(path))
 
     def add(self, other: Comparison) -> None:
-        """Take up what was found elsewhere."""
+        """Add the runs of another comparison."""
         self.runs.extend(other.runs)
         self.details.extend(other.details)
         self.bounds.update(other.bounds)
         self.rates.update(other.rates)
+
+    def add_run(
+        self,
+        trace: Trace,
+        logs: list[FetchLog],
+        *,
+        policy: str,
+        budget: str,
+        weight: FloatArray | None = None,
+    ) -> None:
+        """Add a run: the mean metrics of its logs, one for each seed, and details of the first."""
+        if trace.name not in self.rates:
+            self.rates[trace.name] = rates(trace)
+        days = [daily(trace, log, weight) for log in logs]
+        unvisited = [starved(trace, log) for log in logs]
+        calibrations = [calibration(*claims(trace, log)) for log in logs]
+        by_seed = [
+            summary(day)
+            | links_found(trace, log)
+            | {"starved": len(rows) / max(len(trace), 1), "brier": each.brier}
+            for day, log, rows, each in zip(days, logs, unvisited, calibrations, strict=True)
+        ]
+        means = {name: float(np.mean([one[name] for one in by_seed])) for name in by_seed[0]}
+        order = np.argsort(-self.rates[trace.name][unvisited[0]], kind="stable")
+        busiest = unvisited[0][order[:MAX_STARVED_URLS]]
+        head = {"trace": trace.name, "policy": policy, "budget": budget}
+        size = {"pages": len(trace), "cycles": len(logs[0].times)}
+        self.runs.append(head | size | means)
+        self.details.append(Detail(days[0], calibrations[0], [trace.urls[i] for i in busiest]))
+
+    def add_limits(self, trace: Trace, log: FetchLog, *, budget: str, spent: Sequence[int]) -> None:
+        """Add the limits for a budget: of the cycles of `log` and the fetches that runs `spent`."""
+        whole_budget = log.fetches * (len(log.times) - 1 - log.warm_up)
+        fewest = min(filter(None, spent), default=whole_budget)
+        limits = clairvoyant(trace, log, fewest) | _known_rates(trace, log)
+        self.bounds.setdefault(trace.name, {})[budget] = limits
 
 
 def compare(
@@ -116,28 +152,30 @@ def compare(
 ) -> Comparison:
     """Replay every policy on every trace at every budget; oldest-first is always among them.
 
-    With several `seeds` the metrics are means over as many orders of ties. `weights` are those of
-    pages by URL, 1 if not given, for the metrics that know them; policies do not. `keep_in` is a
-    folder for the raw runs; `options` are those of `replay`.
+    Metrics are means over `seeds` orders of ties. `weights` are weights of pages by URL, by default
+    1; only metrics use them, not policies. `keep_in` is a folder for the raw runs. `options` are
+    those of `replay`.
     """
-    found = Comparison()
+    comparison = Comparison()
     for trace in traces:
-        if trace.name in found.bounds:
-            raise BadInput(f"Traces must have names of their own. Got {trace.name!r} twice.")
-        worth = None if weights is None else _worth(trace, weights)
+        if trace.name in comparison.bounds:
+            raise BadInput(
+                f"Traces must have different names. Got {trace.name!r} twice; rename one."
+            )
+        weight = None if weights is None else _weights(trace, weights)
         for budget in dict.fromkeys(budgets):
             spend = replace(units.budget(budget), host_cap=host_cap)
             spent: list[int] = []
             for name, policy in with_baseline(policies).items():
-                done = [replay(trace, policy, spend, seed=s, **options) for s in range(seeds)]
+                logs = [replay(trace, policy, spend, seed=s, **options) for s in range(seeds)]
                 if keep_in is not None:
-                    _keep(done, trace, keep_in / trace.name, f"{name}-{budget}")
-                measure(found, trace, done, policy=name, budget=budget, weight=worth)
-                spent += [log.spent() for log in done]
+                    _write_logs(logs, trace, keep_in / trace.name, f"{name}-{budget}")
+                comparison.add_run(trace, logs, policy=name, budget=budget, weight=weight)
+                spent += [log.spent() for log in logs]
                 if progress is not None:
                     progress(f"{trace.name} {budget} {name}")
-            limit(found, trace, done[0], budget=budget, spent=spent)
-    return found
+            comparison.add_limits(trace, logs[0], budget=budget, spent=spent)
+    return comparison
 
 
 def compare_files(
@@ -149,43 +187,45 @@ def compare_files(
     progress: Progress | None = None,
     **options: Any,
 ) -> Comparison:
-    """Compare on traces yet to be read, `opening` as for `open_trace`; several in parallel.
+    """Compare on traces to be read with the options `opening` of `open_trace`, in parallel.
 
-    Parts that another process could not import keep all traces in this one.
+    Traces are compared one by one in this process if other processes cannot import the policies.
     """
-    work = partial(_file, policies=policies, budgets=budgets, opening=opening, options=options)
+    work = partial(
+        _compare_file, policies=policies, budgets=budgets, opening=opening, options=options
+    )
     if len(paths) == 1:
-        return work(paths[0], named(paths)[0], progress)
+        return work(paths[0], trace_names(paths)[0], progress)
     outside = outside_parts(policies)
-    found, others = Comparison(), active_children()
+    comparison, others = Comparison(), active_children()
     if outside is None:
-        for path, name in zip(paths, named(paths), strict=True):
-            found.add(work(path, name, progress))
-        return found
-    context = get_context("spawn")  # a fork would take locks of other threads along
-    with _no_interrupt():  # ours alone: workers print where they were
+        for path, name in zip(paths, trace_names(paths), strict=True):
+            comparison.add(work(path, name, progress))
+        return comparison
+    context = get_context("spawn")  # a fork would copy the locks of other threads
+    with _no_interrupt():  # only this process handles it; workers would print tracebacks
         manager = context.Manager()
         pool = ProcessPoolExecutor(
             mp_context=context, initializer=import_parts, initargs=(outside,)
         )
-        said = manager.Queue()
-        Thread(target=_relay, args=(said, progress), daemon=True).start()
-        done = pool.map(work, paths, named(paths), repeat(said.put))
+        messages = manager.Queue()
+        Thread(target=_relay, args=(messages, progress), daemon=True).start()
+        comparisons = pool.map(work, paths, trace_names(paths), repeat(messages.put))
     with manager, pool:
         try:
-            for one in done:
-                found.add(one)
+            for each in comparisons:
+                comparison.add(each)
         except BaseException:
             for child in set(active_children()).difference(others):
                 child.terminate()
             raise
-        said.put(None)
-    return found
+        messages.put(None)
+    return comparison
 
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Ctrl-C waits until this is over; processes begun within never see it."""
+    """Delays Ctrl-C until the block ends; processes started in it never get it."""
     before = pthread_sigmask(SIG_BLOCK, {SIGINT})
     try:
         yield
@@ -193,11 +233,11 @@ def _no_interrupt() -> Iterator[None]:
         pthread_sigmask(SIG_SETMASK, before)
 
 
-def named(paths: Sequence[Path]) -> list[str]:
-    """What to call the traces at these paths, each otherwise: a second `web` is `web (2)`.
+def trace_names(paths: Sequence[Path]) -> list[str]:
+    """Different names for the traces at these paths: a second `web` is `web (2)`.
 
     >>> from pathlib import Path
-    >>> named([Path("/a/web"), Path("/b/web"), Path("/a/versions.parquet")])
+    >>> trace_names([Path("/a/web"), Path("/b/web"), Path("/a/versions.parquet")])
     ['web', 'web (2)', 'a']
     """
     names: list[str] = []
@@ -212,11 +252,11 @@ def named(paths: Sequence[Path]) -> list[str]:
 
 
 def with_baseline(policies: Sequence[str | Policy]) -> dict[str, str | Policy]:
-    """The policies by the name that reports give them, each once, oldest-first before them."""
+    """Policies by their name in reports, each once, oldest-first in front."""
     return {BASELINE: BASELINE} | {part_label(policy): policy for policy in policies}
 
 
-def _file(
+def _compare_file(
     path: Path,
     name: str,
     progress: Progress | None,
@@ -230,78 +270,39 @@ def _file(
     return compare([trace], policies, budgets, progress=progress, **options)
 
 
-def _relay(said: Queue[str | None], progress: Progress | None) -> None:
-    with suppress(EOFError, OSError):  # the run was broken off
-        while (text := said.get()) is not None:
+def _relay(messages: Queue[str | None], progress: Progress | None) -> None:
+    with suppress(EOFError, OSError):  # the run was interrupted
+        while (text := messages.get()) is not None:
             if progress is not None:
                 progress(text)
 
 
-def _worth(trace: Trace, weights: Mapping[str, float]) -> FloatArray:
-    """The weights of the pages of a trace, 1 on the mean."""
+def _weights(trace: Trace, weights: Mapping[str, float]) -> FloatArray:
+    """The weight of each page of a trace, with mean 1."""
     if not any(url in weights for url in trace.urls):
         raise BadInput(
             f"Weights must be of pages of the trace {trace.name}. Got "
             f"{units.count(len(weights), 'weight')}, none for a URL of it; write URLs as it does."
         )
-    worth: FloatArray = np.array([weights.get(url, 1.0) for url in trace.urls])
+    weight: FloatArray = np.array([weights.get(url, 1.0) for url in trace.urls])
     with np.errstate(over="ignore"):
-        mean = float(worth.mean())
+        mean = float(weight.mean())
     if not 0.0 < mean < np.inf:
         raise BadInput(
             f"The weights of the pages of {trace.name} must have a sum above 0 and finite. "
             f"Got {mean:g}; give a page a weight, or smaller ones."
         )
-    return worth / mean
-
-
-def measure(
-    found: Comparison,
-    trace: Trace,
-    done: list[FetchLog],
-    *,
-    policy: str,
-    budget: str,
-    weight: FloatArray | None = None,
-) -> None:
-    """Add a run, the mean over its seeds, and what a report draws of it."""
-    if trace.name not in found.rates:
-        found.rates[trace.name] = rates(trace)
-    days = [daily(trace, log, weight) for log in done]
-    unvisited = [starved(trace, log) for log in done]
-    truth = [calibration(*claims(trace, log)) for log in done]
-    each = [
-        summary(day)
-        | links_found(trace, log)
-        | {"starved": len(rows) / max(len(trace), 1), "brier": true.brier}
-        for day, log, rows, true in zip(days, done, unvisited, truth, strict=True)
-    ]
-    means = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
-    busiest = unvisited[0][np.argsort(-found.rates[trace.name][unvisited[0]], kind="stable")]
-    head = {"trace": trace.name, "policy": policy, "budget": budget}
-    size = {"pages": len(trace), "cycles": len(done[0].times)}
-    found.runs.append(head | size | means)
-    found.details.append(Detail(days[0], truth[0], [trace.urls[i] for i in busiest[:SHOWN]]))
-
-
-def limit(
-    found: Comparison, trace: Trace, log: FetchLog, *, budget: str, spent: Sequence[int]
-) -> None:
-    """Add the limits of runs in such cycles, of which each made so many fetches past warm-up."""
-    all_of_it = log.fetches * (len(log.times) - 1 - log.warm_up)
-    fewest = min(filter(None, spent), default=all_of_it)
-    limits = clairvoyant(trace, log, fewest) | _known_rates(trace, log)
-    found.bounds.setdefault(trace.name, {})[budget] = limits
+    return weight / mean
 
 
 def _known_rates(trace: Trace, log: FetchLog) -> dict[str, float]:
-    """The limits at known rates: of pages that are there throughout, if any is ever fetched."""
+    """The limits at known rates; none if a page does not exist throughout or nothing is fetched."""
     if not log.fetches or not trace.alive().all():
         return {}
     return {f"{name}_known_rates": v for name, v in known_rates(trace, log).items()}
 
 
-def _keep(done: list[FetchLog], trace: Trace, folder: Path, name: str) -> None:
+def _write_logs(logs: list[FetchLog], trace: Trace, folder: Path, name: str) -> None:
     plain = name.replace("%", "pct").replace(":", "-").replace("/", "-")  # a policy may be a path
-    for seed, log in enumerate(done):
-        keep(log, trace, folder / f"{plain}-{seed}.parquet")
+    for seed, log in enumerate(logs):
+        write_log(log, trace, folder / f"{plain}-{seed}.parquet")

@@ -1,4 +1,4 @@
-"""How good was a crawl of a living web? Its visits as a run, measured like a replay."""
+"""Measures real crawls of a known web like replays: the visits of a store as a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from recrawl.errors import BadInput
 from recrawl.history.fold import OK, outcomes
 from recrawl.history.store import Store
-from recrawl.lab.compare import Comparison, limit, measure
+from recrawl.lab.compare import Comparison
 from recrawl.lab.replay import FetchLog, cycle_times
 from recrawl.model import DAY
 
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 def judge(
     trace: Trace, stores: Sequence[Path], *, every: float = DAY, warm_up: int = 0
 ) -> Comparison:
-    """Each store's crawl against the truth, the first one as the baseline of the others.
+    """Compare the crawls of stores with the truth; the first is the baseline of the others.
 
-    Cycles are `every` seconds long from the beginning of the window; the first `warm_up` of them do
+    Cycles are `every` seconds long from the beginning of the window. The first `warm_up` cycles do
     not count.
     """
-    found = Comparison(baseline=stores[0].name)
-    runs = {path.name: crawled(trace, path, every=every, warm_up=warm_up) for path in stores}
-    if len(runs) < len(stores):
-        raise BadInput("Stores must have names of their own: they are what a report calls them.")
-    most = max(log.fetches for log in runs.values())
-    for name, log in runs.items():
-        measure(found, trace, [log], policy=name, budget=str(most))
-    longest = replace(max(runs.values(), key=lambda log: len(log.times)), fetches=most)
-    spent = [log.spent() for log in runs.values()]
-    limit(found, trace, longest, budget=str(most), spent=spent)
-    return found
+    comparison = Comparison(baseline=stores[0].name)
+    logs = {path.name: log_of_store(trace, path, every=every, warm_up=warm_up) for path in stores}
+    if len(logs) < len(stores):
+        raise BadInput("Stores must have different names: a report calls them by these.")
+    most = max(log.fetches for log in logs.values())
+    for name, log in logs.items():
+        comparison.add_run(trace, [log], policy=name, budget=str(most))
+    longest = replace(max(logs.values(), key=lambda log: len(log.times)), fetches=most)
+    spent = [log.spent() for log in logs.values()]
+    comparison.add_limits(trace, longest, budget=str(most), spent=spent)
+    return comparison
 
 
-def crawled(trace: Trace, store: Path, *, every: float, warm_up: int) -> FetchLog:
-    """The run that a store holds; http and https are the same page, as a living web has it."""
+def log_of_store(trace: Trace, store: Path, *, every: float, warm_up: int) -> FetchLog:
+    """The visits of a store as a run. A URL with http and the same with https are one page."""
     begins = cycle_times(trace.window, every)
     visits = Store.open(store).query(_VISITS)
     place = {url.partition(":")[2]: row for row, url in enumerate(trace.urls)}
@@ -54,10 +54,10 @@ def crawled(trace: Trace, store: Path, *, every: float, warm_up: int) -> FetchLo
     page, at = page[inside], at[inside]
     if not len(page):
         raise BadInput(f"The store {store} must hold visits to pages of the trace. It has none.")
-    came = outcomes(visits["status"].to_numpy().astype(np.int16))[inside] == OK
-    cycle = ((at - begin) / every).astype(np.int32) + 1  # before it there was no copy of anything
+    succeeded = outcomes(visits["status"].to_numpy().astype(np.int16))[inside] == OK
+    cycle = ((at - begin) / every).astype(np.int32) + 1  # before cycle 1 there are no copies
     times = np.append(begins[:1], begins)
-    np.maximum.at(times, cycle, at)  # copies are looked at when the cycle's last one has come
+    np.maximum.at(times, cycle, at)  # a cycle is measured after its last fetch
     spent = np.bincount(cycle, minlength=len(times))[warm_up + 1 :]
     if not spent.any():
         raise BadInput(f"The store {store} must hold visits past warm-up, {warm_up}. It has none.")
@@ -69,7 +69,7 @@ def crawled(trace: Trace, store: Path, *, every: float, warm_up: int) -> FetchLo
         cycle=cycle,
         page=page,
         at=at,
-        succeeded=came,
+        succeeded=succeeded,
         p_change=np.full(len(page), np.nan),
         fetches=int(spent.max()),
         moments=(moments, np.searchsorted(times, moments, side="right")),

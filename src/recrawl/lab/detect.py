@@ -1,4 +1,4 @@
-"""What is a change? The versions of a trace as another detector than equality tells them apart."""
+"""Gives the versions of a trace that a detector calls unchanged the same content."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 
 def seen_by(trace: Trace, detector: str) -> Trace:
-    """The trace in which versions that a detector takes for the same have the same content.
+    """The trace as the detector sees it: unchanged versions have the same content.
 
-    A version equal to an earlier one of its page is what that was. Any other is compared with the
-    first of the like versions before it, not with the last, so that no page drifts away unseen.
+    A version equal to an earlier one of its page gets that one's content. Any other is compared
+    with the first of the run of unchanged versions before it. Comparing with the last would miss
+    a page that drifts away in small steps.
     """
     judge: Detector = make("detector", detector)
-    equal = _first_equal(trace)
-    like = np.arange(len(equal))  #: the version whose content each one counts as
+    equal = trace.first_equal
+    like = np.arange(len(equal))  # the version whose content each one gets
     counts = np.diff(trace.start)
     for number in range(1, int(counts.max(initial=0))):
         version = trace.start[:-1][counts > number] + number
@@ -39,18 +40,8 @@ def seen_by(trace: Trace, detector: str) -> Trace:
     return replace(trace, content=trace.content[like])
 
 
-def _first_equal(trace: Trace) -> IntArray:
-    """For each version the first of its page with exactly its content."""
-    order = np.lexsort((trace.content, trace.page))
-    page, content = trace.page[order], trace.content[order]
-    begins = np.concatenate([[True], (page[1:] != page[:-1]) | (content[1:] != content[:-1])])
-    first = np.empty(len(order), np.int64)
-    first[order] = order[np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))]
-    return first
-
-
 def _changed(trace: Trace, judge: Detector, before: IntArray, after: IntArray) -> BoolArray:
-    """What a detector says of pairs of versions; what it cannot tell counts as changed."""
+    """Which pairs of versions the detector calls changed; so are pairs that it cannot compare."""
     judged = judge.changed(_copies(trace, judge, before), _copies(trace, judge, after))
     return values(judged.fill_null(True)).astype(np.bool_)  # noqa: FBT003
 

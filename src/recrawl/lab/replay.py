@@ -1,4 +1,4 @@
-"""What would a policy have fetched, and what would that have shown? The loop on a trace."""
+"""Runs a policy on a trace: what would it have fetched, and what would it have seen?"""
 
 from __future__ import annotations
 
@@ -35,41 +35,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FetchLog:
-    """The raw run: one row a fetch. Metrics are made from this and the trace, nothing else."""
+    """The fetches of a run, in columns. Metrics need this and the trace, nothing else."""
 
-    times: FloatArray  #: of every cycle; the first makes the copy we begin with
-    warm_up: int  #: cycles, after the first, that do not count
-    cycle: NDArray[np.int32]  #: of each fetch, in the order of the plan
+    times: FloatArray  #: when each cycle begins; the first one makes the first copies
+    warm_up: int  #: cycles after the first that metrics leave out
+    cycle: NDArray[np.int32]  #: of each fetch; fetches are in the order of the plans
     page: IntArray
-    at: FloatArray  #: when it was fetched
+    at: FloatArray  #: time of the fetch
     succeeded: BoolArray
-    p_change: FloatArray  #: the plan's probability that it shows a change; NaN in warm-up
-    fetches: int  #: that the budget allows a cycle, past warm-up
-    moments: tuple[FloatArray, IntArray]  #: when a fetch could be made, and in which cycle
+    p_change: FloatArray  #: the plan's probability of a change; NaN in warm-up
+    fetches: int  #: the budget of a cycle past warm-up
+    moments: tuple[FloatArray, IntArray]  #: every possible time of a fetch, and its cycle
 
     def spent(self) -> int:
-        """How many fetches were made past warm-up."""
+        """The number of fetches past warm-up."""
         return int((self.cycle > self.warm_up).sum())
 
     def versions(self, trace: Trace) -> tuple[IntArray, IntArray]:
-        """Of each fetch the version of our copy before it and after it; -1 is none."""
-        came = np.flatnonzero(self.succeeded)
-        order = came[np.argsort(self.page[came], kind="stable")]
+        """The version of our copy before each fetch, and the version fetched; -1 for none."""
+        done = np.flatnonzero(self.succeeded)
+        order = done[np.argsort(self.page[done], kind="stable")]  # by page, then by time
         before = np.full(len(self.page), -1)
         after = before.copy()
         after[order] = trace.live(self.page[order], self.at[order])
-        again = self.page[order[1:]] == self.page[order[:-1]]
-        before[order[1:][again]] = after[order[:-1][again]]
+        has_copy = self.page[order[1:]] == self.page[order[:-1]]
+        before[order[1:][has_copy]] = after[order[:-1][has_copy]]
         return before, after
 
     def by_cycle(self) -> Iterator[slice]:
-        """Cycle by cycle the rows of its fetches."""
+        """The rows of each cycle's fetches, cycle by cycle."""
         for begin, end in pairwise(np.searchsorted(self.cycle, np.arange(len(self.times) + 1))):
             yield slice(begin, end)
 
 
-def keep(log: FetchLog, trace: Trace, file: Path) -> None:
-    """Write a raw run as Parquet: one row a fetch, in the order of the plans."""
+def write_log(log: FetchLog, trace: Trace, file: Path) -> None:
+    """Write a run as Parquet: a row for each fetch, in the order of the plans."""
     table = {
         "cycle": log.cycle,
         "at": pa.array((log.at * 1e6).astype(np.int64)).cast(VISITS.field("at").type),
@@ -83,11 +83,11 @@ def keep(log: FetchLog, trace: Trace, file: Path) -> None:
 
 
 class TraceEngine:
-    """Answers from a trace.
+    """Answers fetches from a trace.
 
-    A share `failures` of the visits fails, but for the first copies; a share `not_modified` of the
-    pages answers 304 where it is as it was at the last success. Pages not there at first become
-    known when they are born (`discover="oracle"`) or when a page that links to them is fetched
+    A share `failures` of the visits fails; the first copies never do. A share `not_modified` of the
+    pages answers 304 where the content is that of the last successful visit. A page that appears
+    later becomes known at once (`discover="oracle"`), or when a page that links to it is fetched
     ("links").
     """
 
@@ -111,13 +111,13 @@ class TraceEngine:
         self._urls = pa.array(trace.urls, pa.string())
         self._key = np.arange(len(trace), dtype=np.uint64)
         self._copy = np.full(len(trace), -1)
-        self.succeeded: list[BoolArray] = []  #: of each call of `visits`, which pages gave a copy
+        self.succeeded: list[BoolArray] = []  #: for each call of `visits`: which pages were fetched
 
     def fetch(self, plan: Planned) -> list[pa.Table]:
         return [self.visits(plan.pages.page_id, plan.now)]
 
     def visits(self, page: IntArray, now: Time) -> pa.Table:
-        """What visits to these pages show now; then, without a time, pages that became known."""
+        """The visits to these pages, then a row without a time for each page that became known."""
         version = self.trace.live_at(now)[page]
         content = self.trace.content[version]
         lost = (self._chance(page, now) < self.failures) & (now > self.trace.window[0])
@@ -135,18 +135,18 @@ class TraceEngine:
         columns["digest_of"] = pa.array(["trace"] * len(page), pa.string())
         visits = pa.table(columns, schema=VISITS)
         new = self._discovered(version[~failed], now)
-        return pa.concat_tables([visits, _seen(self._urls.take(pa.array(new)))])
+        return pa.concat_tables([visits, _known(self._urls.take(pa.array(new)))])
 
     def _discovered(self, versions: IntArray, now: Time) -> IntArray:
-        """The pages that these visits, or their birth, make known."""
+        """The pages that become known through these versions, or because they now exist."""
         if self.known.all():
             return np.empty(0, np.int64)
-        there = self.trace.version_at(now) >= 0
+        exists = self.trace.version_at(now) >= 0
         if self.discover == "links":
-            linked = np.zeros(len(there), np.bool_)
+            linked = np.zeros(len(exists), np.bool_)
             linked[self.trace.links.pages_of(versions)] = True
-            there &= linked
-        new = np.flatnonzero(there & ~self.known)
+            exists &= linked
+        new = np.flatnonzero(exists & ~self.known)
         self.known[new] = True
         return new
 
@@ -154,8 +154,8 @@ class TraceEngine:
         return uniform(self._key[page], self.seed, now)
 
 
-def _seen(urls: pa.Array) -> pa.Table:
-    """Rows that say of pages only that they exist."""
+def _known(urls: pa.Array) -> pa.Table:
+    """Rows that only say that pages exist."""
     columns = {f.name: pa.nulls(len(urls), f.type) for f in VISITS} | {"url": urls}
     return pa.table(columns, schema=VISITS)
 
@@ -174,9 +174,10 @@ def replay(
     failures: float = 0.0,
     not_modified: float = 0.0,
 ) -> FetchLog:
-    """Run a policy over the window of a trace, beginning with a copy of every page there.
+    """Run a policy over the window of a trace.
 
-    A cycle's budget may be spent in `parts`, a second apart, the pages scored anew for each.
+    The first cycle copies every page that exists; so do the `warm_up` cycles after it. A cycle's
+    budget may be spent in `parts`, one second apart; pages are scored again before each part.
     """
     times = cycle_times(trace.window, every, parts)
     _check_warm_up(warm_up, times, every)
@@ -221,7 +222,7 @@ def replay(
 
 
 def cycle_times(window: tuple[Time, Time], every: float, parts: int = 1) -> FloatArray:
-    """When the cycles of a window begin."""
+    """The times at which the cycles of a window begin."""
     if not parts <= every < np.inf:
         raise BadInput(
             "every, the length of a cycle, must be at least a second for each of its parts. "
@@ -242,7 +243,7 @@ def _check_warm_up(warm_up: int, times: FloatArray, every: float) -> None:
 
 
 def _portions(budget: Budget, parts: int) -> list[Budget]:
-    """A cycle's budget in parts; so is a host's cap, which holds for the whole cycle."""
+    """A cycle's budget in parts; a host's cap, which is for the whole cycle, is divided too."""
     fetches = [len(part) for part in np.array_split(range(budget.fetches or 0), parts)]
     if budget.host_cap is None:
         return [replace(budget, fetches=n) for n in fetches]

@@ -1,4 +1,4 @@
-"""What pages really were, from when: the truth that a replay answers from."""
+"""A trace: every version of a set of pages and from when it was valid. Replays answer from it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Trace:
     content: KeyArray  #: equal for equal text and equal set of links
     links: LinkTable  #: of each version
     window: tuple[Time, Time]
-    certain: BoolArray | None = None  #: which versions were really seen; None: all
+    certain: BoolArray | None = None  #: which versions were observed, not assumed; None: all
     file: Path | None = None  #: where texts and links can be read
     row: IntArray | None = None  #: of each version in that file
 
@@ -55,19 +55,32 @@ class Trace:
 
     @cached_property
     def steps(self) -> NDArray[np.int64]:
-        """How many changes of content lie before each version, in all."""
+        """For each version, how many versions up to it have other content than the one before.
+
+        Counts go on from page to page, so their difference is the number of changes in between.
+        """
         changed = np.diff(self.content, prepend=self.content[:1]) != 0
         return np.cumsum(changed | (np.diff(self.page, prepend=0) != 0))
 
     @cached_property
     def next_change(self) -> NDArray[np.int64]:
-        """For each version the next one of other content (a page's last leads to the next page)."""
+        """For each version the next with other content; a page's last leads to the next page."""
         first = np.flatnonzero(np.diff(self.steps, prepend=-1))
         place = np.searchsorted(first, np.arange(len(self.steps)), side="right")
         return np.append(first, len(self.steps) - 1)[place]
 
+    @cached_property
+    def first_equal(self) -> IntArray:
+        """For each version the first of its page with the same content."""
+        order = np.lexsort((self.content, self.page))  # stable: versions stay in order of time
+        page, content = self.page[order], self.content[order]
+        new = np.concatenate([[True], (page[1:] != page[:-1]) | (content[1:] != content[:-1])])
+        first = np.empty(len(order), np.int64)
+        first[order] = order[np.maximum.accumulate(np.where(new, np.arange(len(order)), 0))]
+        return first
+
     def live_at(self, at: Time) -> NDArray[np.int64]:
-        """The version of each page at a time; -1 where it was not there: not yet, or gone."""
+        """The version of each page at a time; -1 if the page did not exist yet or was gone."""
         version = self.version_at(at)
         return np.where((version >= 0) & (self.status[version] < 300), version, -1)
 
@@ -77,17 +90,17 @@ class Trace:
         return np.where(so_far > 0, self.start[:-1] + so_far - 1, -1)
 
     def live(self, page: IntArray, at: FloatArray) -> NDArray[np.int64]:
-        """The version of each of these pages at a time of its own; -1 where it was not there."""
-        found = self.version(page, at)
-        return np.where((found >= 0) & (self.status[found] < 300), found, -1)
+        """The version of each page at its own time; -1 if it did not exist yet or was gone."""
+        version = self.version(page, at)
+        return np.where((version >= 0) & (self.status[version] < 300), version, -1)
 
     def version(self, page: IntArray, at: FloatArray) -> NDArray[np.int64]:
-        """The version of each of these pages at a time of its own; -1 before its first."""
-        found: NDArray[np.int64] = _latest(self.start, self.valid_from, page, at)
-        return found
+        """The version of each page at its own time; -1 before its first."""
+        version: NDArray[np.int64] = _latest(self.start, self.valid_from, page, at)
+        return version
 
     def link_counts(self, page: IntArray, since: FloatArray, until: FloatArray) -> FloatArray:
-        """Of visits: new internal links since a time, new external ones, and all; NaN unknown."""
+        """For each visit: internal links new since a time, external ones, all; NaN: unknown."""
         before = self.live(page, np.nan_to_num(since, nan=-np.inf))
         after = self.live(page, until)
         counts = np.array([*self.links.new(before, after), np.diff(self.links.start)[after]], float)
@@ -96,18 +109,18 @@ class Trace:
         return counts
 
     def targets(self) -> int:
+        """The number of different link targets."""
         return len(self.links.page)
 
     def unseen(self, page: IntArray, at: FloatArray, seen: BoolArray) -> FloatArray:
-        """Internal and external links of visits to targets not yet marked as seen; marks them."""
+        """For each visit, internal and external links to targets not in `seen`; adds them to it."""
         version = self.live(page, at)
-        counts = np.array(self.links.unseen(version[version >= 0], seen), np.float64)
-        found = np.full((2, len(page)), np.nan)
-        found[:, version >= 0] = counts
-        return found
+        counts = np.full((2, len(page)), np.nan)
+        counts[:, version >= 0] = self.links.unseen(version[version >= 0], seen)
+        return counts
 
     def texts(self, page: IntArray, at: FloatArray) -> pa.Array:
-        """What each of these pages said at a time of its own; null where that is not known."""
+        """The text of each page at its own time; null where it is not known."""
         if self.file is None:
             return pa.nulls(len(page), pa.large_string())
         version = self.live(page, np.nan_to_num(at, nan=-np.inf))
@@ -119,7 +132,10 @@ class Trace:
         return table["text"].cast(pa.large_string()).combine_chunks().take(pa.array(self.row))
 
     def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
-        """The links of each of these pages at a time of its own, as numbers; pages' are theirs."""
+        """The links of each page at its own time: starts, and numbers of targets.
+
+        A target that is a page of the trace has that page's number.
+        """
         version = self.live(page, np.nan_to_num(at, nan=-np.inf))
         links = self.links.take(version[version >= 0])
         counts = np.zeros(len(page), np.int64)
@@ -129,7 +145,7 @@ class Trace:
 
     @cached_property
     def contents(self) -> pa.Table:
-        """Text and links of each version; read from the file at first use, then kept."""
+        """The text and links of each version; read from the file at first use, then cached."""
         if self.file is None:
             raise BadInput(
                 f"The trace {self.name} says when pages changed, not what they said; "
@@ -140,7 +156,7 @@ class Trace:
         return table.take(pa.array(self.row))
 
     def alive(self) -> BoolArray:
-        """Which pages were there throughout the window?"""
+        """Which pages existed throughout the window?"""
         begin, end = self.window
         there = self.version_at(begin) >= 0
         gone = (self.status >= 300) & (self.valid_from <= end)
@@ -149,7 +165,7 @@ class Trace:
         return np.logical_and(there, ~lost)
 
     def present(self) -> BoolArray:
-        """Which pages were there at any time of the window?"""
+        """Which pages existed at any time of the window?"""
         begin, end = self.window
         there = (self.status < 300) & (self.valid_from <= end)
         until = np.append(self.valid_from[1:], np.inf)
@@ -157,18 +173,18 @@ class Trace:
         return np.bincount(self.page, there & (until > begin), minlength=len(self)) > 0
 
     def take(self, pages: BoolArray) -> Trace:
-        """The same trace of some pages only."""
+        """The trace of some of the pages."""
         return self._of(pages[self.page])
 
-    def born(self) -> Trace:
-        """The same trace without versions that say of a page only that it is not there yet."""
+    def from_first_success(self) -> Trace:
+        """The trace without the versions before a page first existed."""
         there = self.status < 300
         so_far = np.cumsum(there)
         before: IntArray = (so_far - there)[self.start[:-1]]
         return self._of(so_far > before[self.page])
 
     def _of(self, kept: BoolArray) -> Trace:
-        """The same trace of some versions only, and of the pages that have any of them."""
+        """The trace of some of the versions, and of the pages that still have any."""
         if kept.all():
             return self
         versions = np.flatnonzero(kept)
@@ -200,7 +216,7 @@ def _latest(start, valid_from, page, at):  # type: ignore[no-untyped-def]
 
 
 def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Trace:
-    """A folder with versions.parquet and its window in a README, or such a Parquet file."""
+    """Read a folder with versions.parquet and its window in README.md, or such a Parquet file."""
     path = Path(path)
     file = path / "versions.parquet" if path.is_dir() else path
     if not file.is_file():
@@ -213,7 +229,7 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
     check_window(window, valid_from)
     begins = np.concatenate([[True], url[1:] != url[:-1]])
     first = np.flatnonzero(begins)
-    # A page that is gone has not changed: when it comes back it may be what it was.
+    # A page that is gone keeps its content: when it comes back, it may be unchanged.
     last = np.maximum.accumulate(np.where(begins | (status < 300), np.arange(len(url)), 0))
     return Trace(
         name=trace_name(path),
@@ -230,7 +246,7 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
 
 
 def trace_name(path: Path) -> str:
-    """What to call the trace at a path: its folder, or its file if that has a name of its own."""
+    """The name of the trace at a path: its folder, or its file if that is not versions.parquet."""
     path = path.resolve()
     if path.is_dir():
         return path.name
@@ -303,7 +319,7 @@ def _check_types(schema: pa.Schema, file: Path) -> None:
 
 
 def _check_values(batch: pa.RecordBatch, file: Path) -> None:
-    """Refuse versions of which something is not known, or that cannot be."""
+    """Refuse versions with missing or impossible values."""
     must = {name: batch[name] for name in ("url", "valid_from", "status")}
     for name, column in (must | {"links": batch["links"].flatten()}).items():
         if column.null_count:
@@ -315,11 +331,11 @@ def _check_values(batch: pa.RecordBatch, file: Path) -> None:
 
 
 def _contents(text: pa.Array, links: LinkTable) -> KeyArray:
-    """One number for text and links together."""
+    """A hash of the text and the links of each version."""
     out = np.empty(len(text), np.uint64)
-    for i, said in enumerate(text.cast(pa.binary()).to_pylist()):
+    for i, body in enumerate(text.cast(pa.binary()).to_pylist()):
         ids = links.target[links.start[i] : links.start[i + 1]]
-        out[i] = xxhash.xxh3_64_intdigest(said or b"", seed=xxhash.xxh32_intdigest(ids.tobytes()))
+        out[i] = xxhash.xxh3_64_intdigest(body or b"", seed=xxhash.xxh32_intdigest(ids.tobytes()))
     return out
 
 
@@ -345,10 +361,10 @@ def check_window(window: tuple[Time, Time], valid_from: FloatArray) -> None:
 
 def _window(file: Path) -> tuple[Time, Time]:
     readme = file.parent / "README.md"
-    found = _WINDOW.search(readme.read_text("utf-8", "replace")) if readme.is_file() else None
-    if found is None:
+    match = _WINDOW.search(readme.read_text("utf-8", "replace")) if readme.is_file() else None
+    if match is None:
         raise BadInput(
             f"The window of the trace {file} is not known: no line 'Window: A .. B' in a README.md "
             "beside it. Give --window A..B."
         )
-    return units.time(found[1]), units.time(found[2])
+    return units.time(match[1]), units.time(match[2])

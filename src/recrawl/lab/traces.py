@@ -76,7 +76,7 @@ def open_trace(
             )
         trace = read_bits(path)
     else:
-        trace = read_trace(path, window).born()
+        trace = read_trace(path, window).from_first_success()
     kept = trace.alive() if cohort == "alive" else trace.present()
     if not kept.any():
         when, remedy = COHORTS[cohort]
