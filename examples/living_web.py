@@ -1,7 +1,7 @@
-"""Crawl a web that changes while you watch, twice at the same budget, and see which knew more.
+"""Crawl a web that changes while you watch with two policies at the same budget, and compare them.
 
-A month passes in 36 seconds. `python examples/living_web.py FOLDER` leaves the stores and a report
-in that folder.
+A month passes in 36 seconds. `python examples/living_web.py FOLDER` writes the stores and a report
+to that folder.
 """
 
 import subprocess
@@ -22,14 +22,14 @@ BUDGET += ["--depth", "0"]  # all pages are seeds; what they link to is not in t
 
 
 def recrawl(*words: object) -> None:
-    """Run a command as one would type it."""
-    shown = " ".join(map(str, words))
-    print(f"\n$ recrawl {shown}", flush=True)
+    """Print and run a command."""
+    command = " ".join(map(str, words))
+    print(f"\n$ recrawl {command}", flush=True)
     subprocess.run([sys.executable, "-m", "recrawl", *map(str, words)], check=True)
 
 
 def compile_once() -> None:
-    """The first fetch on a machine compiles for some seconds, which here would be days."""
+    """Compile the kernels now: it takes some seconds, which would be days of the crawl."""
     with TemporaryDirectory() as folder, open_store(folder, create=True) as store:
         store.append(to_visits([Response("http://example.org/", 1.7e9, 200, {}, b"<p>Hello")]))
 
@@ -38,14 +38,14 @@ def main(folder: Path) -> None:
     trace, seeds = folder / "trace", folder / "seeds.txt"
     recrawl("world", "hubs", "--pages", 300, "--days", 30, "--seed", 1, "--out", trace)
     policies = ["oldest", DEFAULT_POLICY]
-    tried = [f"--policy={name}" for name in ("random", "tx", "poisson", DEFAULT_POLICY)]
-    recrawl("replay", trace, *tried, "--budget", "20%", "--report", folder / "replay.html")
+    options = [f"--policy={name}" for name in ("random", "tx", "poisson", DEFAULT_POLICY)]
+    recrawl("replay", trace, *options, "--budget", "20%", "--report", folder / "replay.html")
     compile_once()
     for policy in policies:
         with serve(open_trace(trace), speed=SPEED) as web:
             seeds.write_text("".join(url + "\n" for url in web.seeds()))
             where = ["--seeds", seeds, "--proxy", web.proxy, "--simulated", "--delay", "0s"]
-            where += ["--no-sitemaps"]  # which would tell both crawls nearly everything
+            where += ["--no-sitemaps"]  # which would report nearly every change to both crawls
             recrawl("crawl", folder / policy, *where, *BUDGET, "--policy", policy)
     stores = [folder / policy for policy in policies]
     recrawl("info", stores[-1])

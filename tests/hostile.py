@@ -1,7 +1,7 @@
-"""A server that does a crawler harm, for tests: what it sends is endless, huge, slow or a lie.
+"""A hostile server for tests: its responses are endless, huge, slow or false.
 
-Every path is one attack; `/` links to them all and to pages that are well. As it speaks no TLS,
-its address with https:// is one of a host whose TLS is invalid.
+Every path is one attack; `/` links to all of them and to normal pages. It has no TLS, so its https://
+URL is one of a host with invalid TLS.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 Robots = Literal["missing", "open", "500", "huge", "binary", "redirecting", "slow"]
 
-PAUSE = 0.05  #: seconds between two drops
-LIMIT = 2**32  #: bytes; what is called endless ends there, should nobody hang up
-UNPACKED = 2**30  #: bytes of the bomb
+DRIP_SECONDS = 0.05  #: between two bytes
+MAX_BYTES = 2**32  #: an endless response ends here if the client does not close
+BOMB_BYTES = 2**30  #: decompressed
 LINKS = 10_000
 HTML = "Content-Type: text/html; charset=utf-8\r\n"
 
 
 @dataclass
 class Hostile:
-    """Where it is, and what it was asked."""
+    """The URL of the server, and the requests it received."""
 
     robots: Robots
     port: int = 0
@@ -40,14 +40,13 @@ class Hostile:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def asked(self, path: str) -> int:
-        """How often?"""
-        return [said for _, said in self.requests].count(path)
+    def n_requests(self, path: str) -> int:
+        return [requested for _, requested in self.requests].count(path)
 
 
 @contextmanager
 def hostile(robots: Robots = "missing") -> Iterator[Hostile]:
-    """Serve from a thread, on loopback."""
+    """Serve from a thread on loopback."""
     site = Hostile(robots)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
@@ -72,7 +71,7 @@ def hostile(robots: Robots = "missing") -> Iterator[Hostile]:
 
 
 async def _serve(site: Hostile, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One request a connection."""
+    """Answer one request per connection."""
     try:
         with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             head = await reader.readuntil(b"\r\n\r\n")
@@ -92,7 +91,7 @@ async def _answer(site: Hostile, path: str, writer: asyncio.StreamWriter) -> Non
     elif path.startswith("/calendar/"):
         _page(writer, "A day.", [f"/calendar/{int(path.rpartition('/')[2] or 0) + 1}"])
     elif path == "/" or path.startswith("/ok"):
-        # Links to itself and on, so that there is a rest of the crawl to be unharmed.
+        # Normal pages, so that tests can check that the rest of the crawl continues.
         links = [*_PATHS, "/calendar/1", *(f"/ok/{i}" for i in range(20))]
         _page(writer, f"All is well at {path}.", links if path == "/" else [])
     else:
@@ -114,7 +113,7 @@ async def _drip(writer: asyncio.StreamWriter) -> None:
     for _ in range(1_000_000):
         writer.write(b"x")
         await writer.drain()
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(DRIP_SECONDS)
 
 
 async def _endless(writer: asyncio.StreamWriter) -> None:
@@ -128,7 +127,7 @@ async def _headers(writer: asyncio.StreamWriter) -> None:
 
 
 async def _flood(writer: asyncio.StreamWriter, piece: bytes) -> None:
-    for _ in range(LIMIT // len(piece)):
+    for _ in range(MAX_BYTES // len(piece)):
         writer.write(piece)
         await writer.drain()
 
@@ -139,20 +138,20 @@ async def _bomb(writer: asyncio.StreamWriter) -> None:
 
 @cache
 def bomb() -> bytes:
-    """A gzip file of about 1 MB that unpacks to `UNPACKED` bytes.
+    """A gzip file of about 1 MB that unpacks to `BOMB_BYTES` bytes.
 
-    What follows a full flush does not depend on what came before, so one packed piece is repeated.
+    After a full flush the output does not depend on earlier input, so one compressed piece is repeated.
     """
     piece = bytes(2**20)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)
     check = 0
-    for _ in range(UNPACKED // len(piece)):
+    for _ in range(BOMB_BYTES // len(piece)):
         check = zlib.crc32(piece, check)
     end = zlib.compressobj(9, zlib.DEFLATED, -15).flush()
-    sums = check.to_bytes(4, "little") + (UNPACKED % 2**32).to_bytes(4, "little")
-    begin = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
-    return begin + packed * (UNPACKED // len(piece)) + end + sums
+    sums = check.to_bytes(4, "little") + (BOMB_BYTES % 2**32).to_bytes(4, "little")
+    header = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\xff"
+    return header + packed * (BOMB_BYTES // len(piece)) + end + sums
 
 
 async def _many(writer: asyncio.StreamWriter) -> None:

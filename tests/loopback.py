@@ -1,4 +1,4 @@
-"""A web server on loopback that does as it is told, and writes down what it was asked."""
+"""A web server on loopback with given responses, which logs its requests."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Asked:
+class ReceivedRequest:
     """One request, as the server saw it."""
 
     path: str
     headers: dict[str, str]
-    began: float
+    started: float
     ended: float = 0.0
 
 
 @dataclass
 class Site:
-    """What a server says: by path, a body, (status, headers, body), or a function of the handler."""
+    """Responses by path: a body, (status, headers, body), or a function of the handler."""
 
     pages: dict[str, Any] = field(default_factory=dict)
-    log: list[Asked] = field(default_factory=list)
+    log: list[ReceivedRequest] = field(default_factory=list)
     port: int = 0
 
     @property
@@ -39,7 +39,7 @@ class Site:
         return f"http://{self.host}{path}"
 
     def paths(self) -> list[str]:
-        return [asked.path for asked in self.log]
+        return [request.path for request in self.log]
 
 
 class _Server(ThreadingHTTPServer):
@@ -47,7 +47,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 100
 
     def handle_error(self, *_: Any) -> None:
-        pass  # clients that hang up are what is tested
+        pass  # tests close connections on purpose
 
 
 def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
@@ -55,17 +55,17 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
-            asked = Asked(self.path, dict(self.headers), time.monotonic())
-            site.log.append(asked)
+            request = ReceivedRequest(self.path, dict(self.headers), time.monotonic())
+            site.log.append(request)
             try:
-                self._answer(asked, site.pages.get(self.path, (404, {}, b"")))
+                self._respond(request, site.pages.get(self.path, (404, {}, b"")))
             except OSError:
                 self.close_connection = True
 
-        def _answer(self, asked: Asked, page: Any) -> None:
+        def _respond(self, request: ReceivedRequest, page: Any) -> None:
             if callable(page):
                 page = page(self)
-            asked.ended = time.monotonic()  # before the client can have it all
+            request.ended = time.monotonic()  # before the client has the whole response
             if page is None:
                 return
             status, headers, body = page if isinstance(page, tuple) else (200, {}, page)

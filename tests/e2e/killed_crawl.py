@@ -1,4 +1,4 @@
-"""Crawls a living web in forks of this process and kills each at a moment of its own.
+"""Crawls a living web in forks of this process and kills each at a random moment.
 
 Prints what the store holds in the end: `killed_crawl.py STORE TRACE`.
 """
@@ -26,12 +26,12 @@ SPEED = DAY / 2
 
 
 def crawl(store: Path, proxy: str, seeds: list[str], report: int) -> None:
-    """Crawl until killed; write down what was acknowledged: a line for each batch on disk."""
+    """Crawl until killed; report each batch that is on disk, one line per batch."""
     with recrawl.open(store, create=True) as opened:
-        acknowledged = opened.append
+        original_append = opened.append
 
         def append(visits, *, now=None):
-            result = acknowledged(visits, now=now)
+            result = original_append(visits, now=now)
             made = visits.filter(visits["at"].is_valid()) if "at" in visits.column_names else []
             if len(made):
                 pairs = zip(made["url"].to_pylist(), made["at"].to_pylist(), strict=True)
@@ -70,8 +70,8 @@ def main(store: Path, trace: Path) -> None:
     chance = random.Random(1)
     read, report = os.pipe()
     os.set_blocking(read, False)
-    said = b""
-    # The web runs in a process of its own: forks of one with threads would be half alive.
+    reported = b""
+    # The web runs in a separate process: a fork of a process with threads would lack them.
     ready, tell = os.pipe()
     web = os.fork()
     if web == 0:
@@ -87,18 +87,18 @@ def main(store: Path, trace: Path) -> None:
                 try:
                     crawl(store, proxy, seeds, report)
                 finally:
-                    os._exit(1)  # only an error comes here
+                    os._exit(1)  # reached only after an error
             time.sleep(0.3 + chance.random())
             os.kill(child, signal.SIGKILL)
             _, status = os.waitpid(child, 0)
             assert os.WIFSIGNALED(status), "the crawl ended by itself"
-            said += taken(read)
+            reported += read_available(read)
     finally:
         os.kill(web, signal.SIGKILL)
-    print(json.dumps(found(store, said)))  # noqa: T201
+    print(json.dumps(count_and_check(store, reported)))  # noqa: T201
 
 
-def taken(read: int) -> bytes:
+def read_available(read: int) -> bytes:
     parts = []
     try:
         while part := os.read(read, 1 << 16):
@@ -108,23 +108,25 @@ def taken(read: int) -> bytes:
     return b"".join(parts)
 
 
-def found(store: Path, said: bytes) -> dict[str, int]:
-    """What was acknowledged and is not there, and the most fetches of a day."""
+def count_and_check(store: Path, reported: bytes) -> dict[str, int]:
+    """How many reported visits are missing, and the most fetches of a day."""
     opened = recrawl.open(store)
     rows = opened.query(
         'SELECT url, epoch(visits.at) AS "at" FROM visits JOIN pages USING (page_id)'
     ).to_pylist()
     held = {(row["url"], round(row["at"], 3)) for row in rows}
-    lines = [line for line in said.split(b"\n") if line.startswith(b"[") and line.endswith(b"]")]
-    claimed = {(url, round(at, 3)) for line in lines for url, at in json.loads(line)}
+    lines = [
+        line for line in reported.split(b"\n") if line.startswith(b"[") and line.endswith(b"]")
+    ]
+    acknowledged = {(url, round(at, 3)) for line in lines for url, at in json.loads(line)}
     days: dict[int, int] = {}
     for row in rows:
         days[int(row["at"] // DAY)] = days.get(int(row["at"] // DAY), 0) + 1
     return {
         "kills": KILLS,
         "visits": len(rows),
-        "acknowledged": len(claimed),
-        "lost": len(claimed - held),
+        "acknowledged": len(acknowledged),
+        "lost": len(acknowledged - held),
         "most_a_day": max(days.values(), default=0),
     }
 

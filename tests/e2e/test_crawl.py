@@ -1,4 +1,4 @@
-"""A crawler on a web that changes, misbehaves and goes down, judged by the web's own log."""
+"""Crawls of a living web that changes, misbehaves and goes down, checked by its log."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from recrawl.model import DAY, Budget
 from recrawl.page.responses import Response, to_visits
 from recrawl.search.index import SearchIndex
 
-LOT = 3  #: draws which of the hosts misbehave: some, not all
+SEED = 3  #: with it some of the hosts misbehave, but not all
 SMALL = Path(__file__).parents[1] / "golden" / "small"
 
 
@@ -62,8 +62,8 @@ def world(tmp_path_factory):
     return open_trace(folder)
 
 
-class Steps:
-    """A clock that goes on by a cycle whenever the crawl waits; no time passes within one."""
+class StepClock:
+    """A clock that advances only when the crawl waits, to the start of the next cycle."""
 
     def __init__(self, web):
         self.web = web
@@ -79,8 +79,8 @@ class Steps:
             self.web.clock.set(until)
 
 
-class Hand:
-    """The hand of a clock, which stays where it is put."""
+class ManualClock:
+    """A clock that stands until it is set."""
 
     def __init__(self):
         self.at = 1.7e9
@@ -93,12 +93,12 @@ class Hand:
 
 
 def crawl(web, path, *, seeds=None, **options):
-    """What the cycles of a crawl in simulated time did."""
+    """The results of the cycles of a crawl in simulated time."""
     defaults = {
         "budget": "20/day",
         "until": web.clock.end,
         "policy": "poisson",
-        "clock": Steps(web),
+        "clock": StepClock(web),
         "every": DAY,
         "sitemaps": False,
         "proxy": web.proxy,
@@ -117,15 +117,16 @@ def visits(path) -> pa.Table:
     )
 
 
-def pages_asked(web):
-    """Requests for pages, without robots.txt, sitemaps and the admin's."""
-    aside = ("/robots.txt", "/sitemap")
-    return [r for r in web.requests() if r.host != "recrawl.admin" and not r.path.startswith(aside)]
+def page_requests(web):
+    """Requests for pages, without robots.txt, sitemaps and the admin host."""
+    auxiliary = ("/robots.txt", "/sitemap")
+    return [
+        r for r in web.requests() if r.host != "recrawl.admin" and not r.path.startswith(auxiliary)
+    ]
 
 
 @pytest.mark.parametrize("policy", ["oldest", "poisson", "tx"])
-def test_one_loop_two_engines(world, tmp_path, policy):
-    """A live crawl finds what the replay of the same policy finds: to the last change."""
+def test_a_live_crawl_gives_the_metrics_of_the_replay(world, tmp_path, policy):
     budget = Budget(fetches=4)
     with (
         serve(world, manual=True) as web,
@@ -144,7 +145,7 @@ def test_one_loop_two_engines(world, tmp_path, policy):
         assert live[metric] == pytest.approx(run[metric], abs=1e-9), metric
 
 
-def test_robots_delays_and_budget_hold_by_the_servers_log(tmp_path):
+def test_the_server_log_shows_that_robots_delays_and_budget_are_kept(tmp_path):
     trace = open_trace(SMALL)
     behaviours = Behaviours(robots_delay=0.12, disallowed=1.0, seed=2)
     with serve(trace, behaviours=behaviours, manual=True) as web:
@@ -153,26 +154,26 @@ def test_robots_delays_and_budget_hold_by_the_servers_log(tmp_path):
             web, tmp_path / "store", until=start + 3 * DAY, budget="25/day", every=DAY / 2
         )
         log, forbidden = web.requests(), robots_rules(web)
-        asked = pages_asked(web)
+        requests = page_requests(web)
     by_host = defaultdict(list)
     for request in log:
         by_host[request.host].append(request.real)
     by_host.pop("recrawl.admin", None)
     for times in by_host.values():
         assert all(later - earlier >= 0.12 for earlier, later in pairwise(sorted(times)))
-    assert asked
-    assert not [r for r in asked if any(r.path.startswith(p) for p in forbidden[r.host])]
-    days = np.array([int((r.simulated - start) // DAY) for r in asked])
+    assert requests
+    assert not [r for r in requests if any(r.path.startswith(p) for p in forbidden[r.host])]
+    days = np.array([int((r.simulated - start) // DAY) for r in requests])
     assert np.bincount(days).max() <= 25
-    # What is forbidden is recorded, so that it backs off, but neither counted nor paid for.
-    assert sum(cycle.fetched for cycle in cycles) == len(asked)
+    # A forbidden page is recorded, so that it backs off, but it is not counted as a fetch.
+    assert sum(cycle.fetched for cycle in cycles) == len(requests)
     assert sum(cycle.failed for cycle in cycles) == 0
-    assert len(visits(tmp_path / "store")) > len(asked)
-    assert sum(c.skipped for c in cycles) == len(visits(tmp_path / "store")) - len(asked)
+    assert len(visits(tmp_path / "store")) > len(requests)
+    assert sum(c.skipped for c in cycles) == len(visits(tmp_path / "store")) - len(requests)
 
 
 def robots_rules(web):
-    """The closed directories of each host, as its robots.txt says."""
+    """The disallowed directories of each host, from its robots.txt."""
     import urllib.request
 
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": web.proxy}))
@@ -185,8 +186,8 @@ def robots_rules(web):
     return closed
 
 
-def test_conditional_requests_save_bodies_and_liars_are_found_out(world, tmp_path):
-    behaviours = Behaviours(lying=0.5, seed=LOT)
+def test_conditional_requests_save_bodies_and_lying_hosts_are_detected(world, tmp_path):
+    behaviours = Behaviours(lying=0.5, seed=SEED)
     with serve(world, manual=True, behaviours=behaviours) as web:
         crawl(web, tmp_path / "store", budget="80/day")
         lying = {h for h in web.truth.hosts if behaviours.of(h).validators == "lying"}
@@ -217,12 +218,11 @@ def test_a_host_that_is_down_for_a_week_comes_back(world, tmp_path):
     assert set(while_down) == {0}
     assert any(status == 200 for day, status in here if day >= 10)
     fine = [status for day, status in others if 3 <= day < 10]
-    assert len(fine) > 7 * 30  # the rest of the crawl goes on
+    assert len(fine) > 7 * 30  # the rest of the crawl continues
     assert set(fine) <= {200, 304, 410}
 
 
-def test_births_deaths_and_redirects(tmp_path):
-    """Pages found by links and sitemaps, pages that go, pages that moved."""
+def test_new_pages_removed_pages_and_redirects(tmp_path):
     from recrawl.lab.trace import read_trace
 
     home = "https://a.example/"
@@ -254,8 +254,8 @@ def test_births_deaths_and_redirects(tmp_path):
     assert 200 in by_url["http://a.example/?moved"]
 
 
-def test_sitemaps_are_believed_where_they_have_been_right(world, tmp_path):
-    behaviours = Behaviours(restamped=0.5, seed=LOT)
+def test_sitemaps_are_trusted_on_hosts_where_they_were_right(world, tmp_path):
+    behaviours = Behaviours(restamped=0.5, seed=SEED)
     with serve(world, manual=True, behaviours=behaviours) as web:
         until = web.clock.now() + 9 * DAY
         crawl(web, tmp_path / "store", until=until, budget="80/day", sitemaps=True)
@@ -285,7 +285,7 @@ def known_after(site, path, seeds, cycles, **scope):
             seeds,
             budget=9,
             policy="oldest",
-            clock=Steps(SimpleNamespace(clock=Hand())),
+            clock=StepClock(SimpleNamespace(clock=ManualClock())),
             proxy=site.url(),
             delay=0.0,
             **scope,
@@ -294,17 +294,17 @@ def known_after(site, path, seeds, cycles, **scope):
         return set(store.query("SELECT url FROM pages")["url"].to_pylist())
 
 
-def test_sitemaps_are_bounded_and_speak_for_their_own_host_alone(tmp_path):
-    """An index that names itself, hundreds of files and another host's; claims about others."""
+def test_sitemaps_are_bounded_and_may_only_name_pages_of_their_host(tmp_path):
+    """An index that names itself, hundreds of files, another host; entries for another host."""
     named = ["/index.xml", *(f"/{i}.xml" for i in range(200)), "http://evil.example/0.xml"]
     index = "".join(f"<sitemap><loc>{url}</loc></sitemap>" for url in named)
     pages = {}
     for host, other in (("a", "b"), ("b", "a")):
-        told = f"<url><loc>/told</loc></url><url><loc>http://{other}.example/planted</loc></url>"
+        entries = f"<url><loc>/own</loc></url><url><loc>http://{other}.example/planted</loc></url>"
         files = {
             "/robots.txt": "Sitemap: /index.xml\nSitemap: /index.xml",
             "/index.xml": f"<sitemapindex>{index}</sitemapindex>",
-            "/0.xml": f"<urlset>{told}</urlset>",
+            "/0.xml": f"<urlset>{entries}</urlset>",
             "/": "<p>home <a href=/feed>news</a>",
             "/feed": f"<feed><entry><link href='http://{other}.example/fed'/></entry></feed>",
         }
@@ -312,16 +312,16 @@ def test_sitemaps_are_bounded_and_speak_for_their_own_host_alone(tmp_path):
     seeds = ["http://a.example/", "http://b.example/"]
     with serving(pages) as site:
         known = known_after(site, tmp_path / "store", seeds, cycles=2)
-    asked = Counter(site.paths())
-    assert asked["http://a.example/feed"] >= 1
-    assert asked["http://a.example/robots.txt"] == asked["http://a.example/index.xml"] == 1
+    requests = Counter(site.paths())
+    assert requests["http://a.example/feed"] >= 1
+    assert requests["http://a.example/robots.txt"] == requests["http://a.example/index.xml"] == 1
     files_of = Counter(host_of(url) for url in site.paths() if url.endswith(".xml"))
     assert files_of == {"a.example": 50, "b.example": 50}
-    assert {"http://a.example/told", "http://b.example/told"} <= known
+    assert {"http://a.example/own", "http://b.example/own"} <= known
     assert not [url for url in known if url.endswith(("planted", "fed"))]
 
 
-def test_feeds_of_all_hosts_within_reach_are_read(tmp_path):
+def test_feeds_of_all_hosts_in_scope_are_read(tmp_path):
     pages = {
         "http://a.org/": b"<p>see <a href=http://blog.a.org/>blog</a>",
         "http://blog.a.org/": b"<p>see <a href=/feed>feed</a>",
@@ -332,7 +332,7 @@ def test_feeds_of_all_hosts_within_reach_are_read(tmp_path):
     assert "http://blog.a.org/fed" in known
 
 
-def test_scope_keeps_the_crawl_at_home(tmp_path):
+def test_a_crawl_stays_in_scope(tmp_path):
     trace = open_trace(SMALL)
     with serve(trace, manual=True) as web:
         home = web.seeds()[0]
@@ -345,8 +345,8 @@ def test_scope_keeps_the_crawl_at_home(tmp_path):
         assert {v["url"] for v in visits(tmp_path / "b").to_pylist()} == {home}
 
 
-def test_a_hostile_site_is_bounded_and_leaves_the_rest_unharmed(tmp_path):
-    """Endless calendars, bombs, drips, loops and traps: some visits fail, none hangs or spreads."""
+def test_a_hostile_site_does_not_affect_the_rest_of_the_crawl(tmp_path):
+    """Endless calendars, bombs, drips, loops and traps: some visits fail, and nothing hangs."""
     paths = ("drip", "endless", "headers", "bomb", "loop", "to-loopback", "to-metadata", "many")
     with hostile("binary") as site, recrawl.open(tmp_path / "store", create=True) as store:
         seeds = [f"{site.url}/{path}" for path in (*paths, "close", "calendar/2026/1", "ok/1")]
@@ -412,33 +412,33 @@ def test_ctrl_c_ends_a_crawl_cleanly_and_lines_are_json(tmp_path):
         )
         first = [json.loads(running.stdout.readline()) for _ in range(3)]
         running.send_signal(signal.SIGINT)
-        rest, said = running.communicate(timeout=30)
-    assert running.returncode == 0, said
-    assert "in flight" in said
-    assert "Traceback" not in said
+        rest, errors = running.communicate(timeout=30)
+    assert running.returncode == 0, errors
+    assert "in flight" in errors
+    assert "Traceback" not in errors
     cycles = first + [json.loads(line) for line in rest.splitlines()]
     assert sum(cycle["fetched"] for cycle in cycles) == len(visits(tmp_path / "store"))
     assert [cycle["cycle"] for cycle in cycles] == list(range(1, len(cycles) + 1))
 
 
-def test_a_crawl_for_searchers(world, tmp_path):
+def test_a_crawl_with_the_user_centric_policy(world, tmp_path):
     text = world.texts(np.arange(40), np.full(40, world.window[0])).to_pylist()
     file = tmp_path / "q.tsv"
-    file.write_text("".join(f"{word}\t1\n" for said in text for word in said.split()[:2]))
+    file.write_text("".join(f"{word}\t1\n" for words in text for word in words.split()[:2]))
     policy = registry.make("policy", f"user-centric:queries={file}")
     with serve(world, manual=True) as web:
         cycles = crawl(web, tmp_path / "store", policy=policy, discover=0.5)
     assert sum(cycle.changed for cycle in cycles) > 0
     with recrawl.open(tmp_path / "store") as store:
         pages = store.pages()
-        assert len(SearchIndex(store)) > 0  # it has an index from its first copy on
+        assert len(SearchIndex(store)) > 0  # there is an index from the first copy on
         score = policy.score(pages, web.clock.now())
     assert np.isfinite(score[pages.n_visits > 0]).all()
-    assert policy.watched_.gain.max() > 0
+    assert policy.impact_.gain.max() > 0
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "error"),
     [
         (["--objective", "search"], "needs queries"),
         (["--budget", "many"], "A crawl's budget must be fetches"),
@@ -453,45 +453,45 @@ def test_a_crawl_for_searchers(world, tmp_path):
         (["--seeds", __file__, "--depth", "3"], "seeds, line 1"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tmp_path, words, said):
+def test_invalid_options_are_refused(tmp_path, words, error):
     words = ["crawl", str(tmp_path / "store"), "--allow-private", *words]
     done = CliRunner().invoke(app, words)
     text = done.output + done.stderr + str(done.exception)
     assert done.exit_code != 0
-    assert said in text
+    assert error in text
     assert "--seeds" not in words or not (tmp_path / "store").exists()
     assert not isinstance(done.exception, AttributeError | KeyError | TypeError)
 
 
-def beginning(store, at, **options):
-    """A crawl whose clock stands at some time."""
-    clock = Steps(SimpleNamespace(clock=at))
+def start_at(store, clock, **options):
+    """A crawl with a manual clock."""
+    clock = StepClock(SimpleNamespace(clock=clock))
     return start_crawl(store, policy="oldest", clock=clock, allow_private=True, **options)
 
 
-def test_a_clock_that_was_set_back_is_waited_for_or_refused(tmp_path):
-    clock = Hand()
+def test_a_clock_that_was_set_back_delays_the_crawl_or_is_refused(tmp_path):
+    clock = ManualClock()
     with recrawl.open(tmp_path / "store", create=True) as store:
         store.append(to_visits([Response("http://a.example/", clock.at, 200, {}, b"x")]))
         clock.at -= 60
-        with beginning(store, clock):
+        with start_at(store, clock):
             assert clock.at == 1.7e9
         clock.at -= 3600
-        with pytest.raises(BadInput, match="Correct the clock"), beginning(store, clock):
+        with pytest.raises(BadInput, match="Correct the clock"), start_at(store, clock):
             pass
 
 
-def test_what_would_fail_later_fails_before_the_first_request(tmp_path):
+def test_an_archive_that_cannot_be_written_fails_before_the_first_request(tmp_path):
     (tmp_path / "file").write_text("no folder")
     path = tmp_path / "store"
     with recrawl.open(path, create=True) as store:
         store.append(pa.table({"url": ["http://a.example/"]}), now=1e9)
         with (
             pytest.raises(BadInput, match="archive must be a folder"),
-            beginning(store, Hand(), warc=tmp_path / "file"),
+            start_at(store, ManualClock(), warc=tmp_path / "file"),
         ):
             pass
-        with beginning(store, Hand(), warc=tmp_path / "archive"):  # the engine was let go
+        with start_at(store, ManualClock(), warc=tmp_path / "archive"):  # the engine was released
             assert list((tmp_path / "archive").iterdir())
 
 
@@ -506,7 +506,7 @@ def test_a_store_that_another_process_writes_to_is_refused(tmp_path):
         with (
             recrawl.open(tmp_path / "store") as store,
             pytest.raises(StoreBusy),
-            beginning(store, Hand()),
+            start_at(store, ManualClock()),
         ):
             pass
     finally:
@@ -519,8 +519,8 @@ def test_a_crawl_of_the_web_needs_a_contact(tmp_path):
     assert "contact" in str(done.exception)
 
 
-def test_killed_thirty_times_it_goes_on_where_it_was(tmp_path):
-    """Each start is a fork of one process that has all imported, so that thirty take a minute."""
+def test_a_crawl_killed_thirty_times_continues_without_loss(tmp_path):
+    """Each start is a fork of a process with all imports, so that thirty take a minute."""
     driver = Path(__file__).with_name("killed_crawl.py")
     done = subprocess.run(
         [sys.executable, driver, tmp_path / "store", SMALL],
@@ -530,8 +530,8 @@ def test_killed_thirty_times_it_goes_on_where_it_was(tmp_path):
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["kills"] == 30
-    assert told["lost"] == 0
-    assert told["most_a_day"] <= 40
-    assert told["acknowledged"] > 0
+    report = json.loads(done.stdout.splitlines()[-1])
+    assert report["kills"] == 30
+    assert report["lost"] == 0
+    assert report["most_a_day"] <= 40
+    assert report["acknowledged"] > 0

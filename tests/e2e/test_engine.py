@@ -1,4 +1,4 @@
-"""The live engine against real servers: polite, bounded, and no visit made up."""
+"""The live engine against real servers: it is polite and bounded, and its visits are true."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NOW = 1_700_000_000.0
 PAGE = b"<title>Hello</title><p>Some text <a href=/b>there</a>"
 
 
-class Wanted:
-    """A plan of pages of which nothing is known."""
+class UrlPlan:
+    """A plan of URLs without history."""
 
     def __init__(self, *urls):
         self._urls = urls
@@ -42,9 +42,9 @@ class Wanted:
         return self._urls
 
 
-def fetched(engine, *urls):
+def fetch_rows(engine, *urls):
     """All rows of one fetch."""
-    batches = list(engine.fetch(Wanted(*urls)))
+    batches = list(engine.fetch(UrlPlan(*urls)))
     assert all(batch.schema == VISITS for batch in batches)
     return pa.concat_tables([VISITS.empty_table(), *batches]).to_pylist()
 
@@ -53,42 +53,41 @@ def statuses(rows):
     return {row["url"]: row["status"] for row in rows if row["at"] is not None}
 
 
-def local(**arguments):
+def local_engine(**arguments):
     return LiveEngine(**({"allow_private": True, "delay": 0.0, "backoff": 0.05} | arguments))
 
 
-def of(store):
-    """The validators of a store's pages."""
+def validators_of(store):
     return lambda pages: store.validators(pages.page_id)
 
 
 def gaps(site):
-    """Seconds from the end of an answer to the next request, as the server saw them."""
-    return [after.began - before.ended for before, after in pairwise(site.log)]
+    """Seconds from the end of each response to the next request, as the server saw them."""
+    return [after.started - before.ended for before, after in pairwise(site.log)]
 
 
-def test_a_host_rests_between_requests_and_does_not_keep_others_waiting():
+def test_each_host_has_its_own_delay_between_requests():
     paths = [f"/{i}" for i in range(4)]
     pages = dict.fromkeys(paths, PAGE)
-    with serving(pages) as one, serving(pages) as two, local(delay=0.25) as engine:
-        rows = fetched(engine, *map(one.url, paths), *map(two.url, paths))
+    with serving(pages) as one, serving(pages) as two, local_engine(delay=0.25) as engine:
+        rows = fetch_rows(engine, *map(one.url, paths), *map(two.url, paths))
     assert len(rows) == 8
     assert {row["status"] for row in rows} == {200}
     for site in (one, two):
         assert site.paths() == ["/robots.txt", *paths]
         assert min(gaps(site)) >= 0.25
         assert not {"Cookie", "Referer"} & set(site.log[1].headers)
-    assert two.log[0].began < one.log[-1].began
+    assert two.log[0].started < one.log[-1].started
 
 
-def test_what_a_page_shows_is_what_ingest_would_read():
+def test_a_fetched_page_is_read_as_ingest_reads_it():
     with (
         serving(
             {"/": (200, {"Etag": '"1"', "Last-Modified": formatdate(1e9, usegmt=True)}, PAGE)}
         ) as site,
-        local(clock=lambda: 1.7e9) as engine,
+        local_engine(clock=lambda: 1.7e9) as engine,
     ):
-        [row] = fetched(engine, site.url())
+        [row] = fetch_rows(engine, site.url())
     found = recrawl.page.parse(PAGE, url=site.url())
     assert (row["digest"], row["digest_of"]) == (found.digest, "text")
     assert (row["title"], row["text"], row["links"]) == ("Hello", found.text, [site.url("/b")])
@@ -97,14 +96,14 @@ def test_what_a_page_shows_is_what_ingest_would_read():
     assert row["bytes"] == len(PAGE)
 
 
-def test_the_delay_that_robots_txt_asks_for_holds_from_the_first_page():
+def test_the_crawl_delay_of_robots_txt_applies_from_the_first_page():
     robots = b"User-agent: *\nCrawl-delay: 0.4\nDisallow: /no"
     pages = {"/robots.txt": robots, "/a": PAGE, "/b": PAGE, "/c": PAGE}
-    with serving(pages) as site, local() as engine:
-        rows = fetched(engine, site.url("/a"), site.url("/no"), site.url("/b"))
+    with serving(pages) as site, local_engine() as engine:
+        rows = fetch_rows(engine, site.url("/a"), site.url("/no"), site.url("/b"))
         assert [skip.url for skip in engine.skipped] == [site.url("/no")]
         time.sleep(0.5)
-        rows += fetched(engine, site.url("/c"), site.url("/a"))
+        rows += fetch_rows(engine, site.url("/c"), site.url("/a"))
         assert engine.skipped == []
     assert min(gaps(site)) >= 0.4
     assert site.paths() == ["/robots.txt", "/a", "/b", "/c", "/a"]
@@ -134,40 +133,43 @@ ROBOTS = {
 @pytest.mark.parametrize(("robots", "allowed"), ROBOTS.values(), ids=ROBOTS)
 def test_robots_txt_of_any_kind(robots, allowed):
     pages = {"/robots.txt": robots, "/other.txt": b"User-agent: *\nDisallow: /a", "/a": PAGE}
-    with serving(pages) as site, local() as engine:
-        rows = fetched(engine, site.url("/a"))
+    with serving(pages) as site, local_engine() as engine:
+        rows = fetch_rows(engine, site.url("/a"))
         assert [skip.url for skip in engine.skipped] == [site.url("/a")] * (allowed is False)
-    asked = site.paths()
-    assert ("/a" in asked) == (allowed is True)
-    # What is forbidden, or may be, is a failed visit so that it backs off; no request was sent.
+    requested = site.paths()
+    assert ("/a" in requested) == (allowed is True)
+    # A page that is or may be forbidden is a failed visit without a request, so that it backs off.
     [row] = rows
     assert row["status"] == (200 if allowed else 0)
     assert bool(row["skipped"]) == (allowed is not True)
-    assert len(asked) <= 7
+    assert len(requested) <= 7
 
 
-def test_a_busy_host_is_left_alone_for_as_long_as_it_asks():
+def test_retry_after_is_respected():
     later = formatdate(NOW + 3600, usegmt=True)
     pages = {"/a": (429, {"Retry-After": "1"}, b""), "/b": (503, {"Retry-After": later}, b"")}
-    with serving(pages) as site, local(clock=lambda: NOW, deadline=60) as engine:
-        rows = fetched(engine, *map(site.url, ("/a", "/b", "/c", "/d")))
+    with serving(pages) as site, local_engine(clock=lambda: NOW, deadline=60) as engine:
+        rows = fetch_rows(engine, *map(site.url, ("/a", "/b", "/c", "/d")))
         skipped = {skip.url for skip in engine.skipped}
-        assert fetched(engine, site.url("/e")) == []  # at once, and not after the pause
+        assert fetch_rows(engine, site.url("/e")) == []  # returns at once, not after the pause
     assert statuses(rows) == {site.url("/a"): 429, site.url("/b"): 503}
-    assert site.log[2].began - site.log[1].ended >= 1
+    assert site.log[2].started - site.log[1].ended >= 1
     assert skipped == {site.url("/c"), site.url("/d")}
 
 
-def test_what_does_not_fit_into_the_cycle_is_not_visited():
+def test_pages_beyond_the_deadline_are_not_visited():
     paths = [f"/{i}" for i in range(20)]
-    with serving(dict.fromkeys(paths, PAGE)) as site, local(delay=0.3, deadline=1.0) as engine:
-        rows = fetched(engine, *map(site.url, paths))
+    with (
+        serving(dict.fromkeys(paths, PAGE)) as site,
+        local_engine(delay=0.3, deadline=1.0) as engine,
+    ):
+        rows = fetch_rows(engine, *map(site.url, paths))
         assert len(rows) + len(engine.skipped) == 20
     assert 1 <= len(rows) <= 4
     assert len(site.log) == 1 + len(rows)
 
 
-def test_a_host_that_does_not_answer_is_given_up_and_the_others_are_not():
+def test_a_host_that_does_not_answer_is_skipped_and_others_are_not():
     def hang_up(handler):
         handler.close_connection = True
 
@@ -175,17 +177,17 @@ def test_a_host_that_does_not_answer_is_given_up_and_the_others_are_not():
     with (
         serving(dict.fromkeys(paths, hang_up)) as dead,
         serving({"/": PAGE}) as alive,
-        local() as engine,
+        local_engine() as engine,
     ):
-        rows = fetched(engine, *map(dead.url, paths), alive.url(), "http://127.0.0.1:9/")
+        rows = fetch_rows(engine, *map(dead.url, paths), alive.url(), "http://127.0.0.1:9/")
     found = statuses(rows)
     assert found[alive.url()] == 200
     assert found["http://127.0.0.1:9/"] == 0
     assert [found.get(dead.url(path)) for path in paths] == [0] * 5 + [None] * 4
-    assert dead.paths() == ["/robots.txt", *paths[:5]]  # none was repeated behind our back
+    assert dead.paths() == ["/robots.txt", *paths[:5]]  # no request was repeated
 
 
-def test_unchanged_pages_are_asked_for_by_their_validators(tmp_path):
+def test_conditional_requests_send_the_validators_of_the_store(tmp_path):
     def page(handler):
         if handler.headers.get("If-None-Match") == '"7"':
             return 304, {"Etag": '"7"'}, b""
@@ -198,26 +200,26 @@ def test_unchanged_pages_are_asked_for_by_their_validators(tmp_path):
         seen = pa.table({"url": [site.url(), site.url("/plain")]})
         store.append(seen, now=NOW)
         times = count(NOW)
-        with local(validators=of(store), clock=lambda: next(times)) as engine:
+        with local_engine(validators=validators_of(store), clock=lambda: next(times)) as engine:
             for now in (NOW, NOW + 100):
                 plan = recrawl.plan(store, 2, now=now, policy="oldest")
                 for batch in engine.fetch(plan):
                     store.append(batch, now=now)
         pages = store.pages()
         assert (pages.n_compared.tolist(), pages.n_changes.tolist()) == ([1, 1], [0, 0])
-        second = [asked for asked in site.log if asked.path == "/"][1].headers
+        second = [request for request in site.log if request.path == "/"][1].headers
         assert second["If-None-Match"] == '"7"'
         assert second["If-Modified-Since"] == formatdate(1e9, usegmt=True)
         assert (
             "If-None-Match"
-            not in [asked for asked in site.log if asked.path == "/plain"][1].headers
+            not in [request for request in site.log if request.path == "/plain"][1].headers
         )
         assert sorted(store.query("SELECT status FROM visits")["status"].to_pylist()) == [
             200
         ] * 3 + [304]
 
 
-def test_redirects_and_canonical_urls_are_pages_to_look_at():
+def test_redirect_targets_and_canonical_urls_are_returned_as_pages():
     pages = {
         "/moved": (301, {"Location": "/new#part"}, b""),
         "/loop": (302, {"Location": "/loop"}, b""),
@@ -225,8 +227,8 @@ def test_redirects_and_canonical_urls_are_pages_to_look_at():
         "/copy": b'<LINK href="/original" REL=canonical>text',
         "/stolen": b"<link rel=canonical href=http://elsewhere.example/>text",
     }
-    with serving(pages) as site, local() as engine:
-        rows = fetched(engine, *map(site.url, pages))
+    with serving(pages) as site, local_engine() as engine:
+        rows = fetch_rows(engine, *map(site.url, pages))
     found = {
         site.url(path): status
         for path, status in zip(pages, (301, 302, 302, 200, 200), strict=True)
@@ -254,25 +256,25 @@ PRIVATE = [
 ]
 
 
-def test_private_addresses_are_neither_asked_for_nor_handed_on():
+def test_private_addresses_are_neither_fetched_nor_returned():
     inward = {
         f"http://public.example/{i}": (302, {"Location": f"http://{host}/"}, b"")
         for i, host in enumerate(PRIVATE)
     }
     with serving(inward) as site, LiveEngine(proxy=site.url(), delay=0.0) as engine:
-        rows = fetched(engine, *inward)
+        rows = fetch_rows(engine, *inward)
         assert [row["status"] for row in rows] == [302] * len(PRIVATE)
         before = len(site.log)
-        rows = fetched(
+        rows = fetch_rows(
             engine, *[recrawl.urls.canonical(f"http://{host}/") for host in set(PRIVATE)]
         )
         assert {row["status"] for row in rows} == {0}
-        [answer] = engine.get(["http://127.1/sitemap.xml"])
-        assert answer.problem == "the address is not public"
+        [result] = engine.get(["http://127.1/sitemap.xml"])
+        assert result.problem == "the address is not public"
     assert len(site.log) == before
 
 
-def test_a_name_that_leads_inward_is_not_followed(monkeypatch):
+def test_a_name_that_resolves_to_a_private_address_is_refused(monkeypatch):
     real = socket.getaddrinfo
 
     def rebound(name, *rest, **named):
@@ -282,12 +284,12 @@ def test_a_name_that_leads_inward_is_not_followed(monkeypatch):
     with serving({"/": PAGE}) as site:
         url = f"http://rebound.example:{site.port}/"
         with LiveEngine(contact="https://example.org/bot", delay=0.0, backoff=0.01) as engine:
-            [row] = fetched(engine, url)
+            [row] = fetch_rows(engine, url)
             assert (row["status"], row["skipped"]) == (0, True)
             assert engine.get([url])[0].status == 0
         assert site.log == []
-        with local() as engine:
-            assert statuses(fetched(engine, url)) == {url: 200}
+        with local_engine() as engine:
+            assert statuses(fetch_rows(engine, url)) == {url: 200}
 
 
 def drip(handler):
@@ -324,7 +326,7 @@ def nonsense(handler):
     handler.close_connection = True
 
 
-def test_hostile_answers_are_bounded_and_the_rest_is_unharmed():
+def test_hostile_responses_are_bounded_and_fail_alone():
     packed = {"Content-Encoding": "gzip"}
     bad = {
         "drip": drip,
@@ -343,10 +345,14 @@ def test_hostile_answers_are_bounded_and_the_rest_is_unharmed():
         {f"/{name.replace(' ', '')}": page for name, page in bad.items()} | {"/crowd": crowd}
     ) as site:
         good = [site.url("/crowd")]
-        with local(timeout=1.5, max_bytes=1_000_000, host_concurrency=20, backoff=0.0) as engine:
+        with local_engine(
+            timeout=1.5, max_bytes=1_000_000, host_concurrency=20, backoff=0.0
+        ) as engine:
             rows = []
-            for path in [*site.pages]:  # one at a time: five failures in a row give a host up
-                rows += fetched(engine, site.url(path))
+            for path in [
+                *site.pages
+            ]:  # one at a time: after five failures in a row a host is skipped
+                rows += fetch_rows(engine, site.url(path))
     found = statuses(rows)
     assert {url for url, status in found.items() if status == 200} == set(good)
     assert {url for url, status in found.items() if status == 0} == set(
@@ -366,9 +372,9 @@ def test_a_page_is_visited_only_if_its_certificate_is_trusted(tmp_path, monkeypa
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     wrap = lambda raw: context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)  # noqa: E731
-    with serving({"/": PAGE}, wrap) as site, local(backoff=0.01) as engine:
+    with serving({"/": PAGE}, wrap) as site, local_engine(backoff=0.01) as engine:
         url = f"https://{site.host}/"
-        assert statuses(fetched(engine, url)) == {url: 200 if trusted else 0}
+        assert statuses(fetch_rows(engine, url)) == {url: 200 if trusted else 0}
     assert bool(site.log) == trusted
 
 
@@ -396,7 +402,7 @@ def self_signed(folder):
     return path
 
 
-def test_stop_lets_requests_in_flight_end():
+def test_stop_waits_for_requests_in_flight():
     under_way = threading.Event()
 
     def slow(handler):
@@ -405,38 +411,38 @@ def test_stop_lets_requests_in_flight_end():
         return PAGE
 
     paths = [f"/{i}" for i in range(10)]
-    with serving(dict.fromkeys(paths, slow)) as site, local() as engine:
+    with serving(dict.fromkeys(paths, slow)) as site, local_engine() as engine:
         stopper = threading.Thread(target=lambda: (under_way.wait(10), engine.stop()))
         stopper.start()
-        rows = fetched(engine, *map(site.url, paths))
+        rows = fetch_rows(engine, *map(site.url, paths))
         stopper.join()
         assert statuses(rows) == {site.url("/0"): 200}
         assert len(engine.skipped) == 9
-        assert fetched(engine, site.url("/1")) == []
+        assert fetch_rows(engine, site.url("/1")) == []
     assert site.paths() == ["/robots.txt", "/0"]
 
 
-def test_batches_come_while_the_fetch_goes_on_and_a_closed_one_ends_it():
+def test_batches_come_during_the_fetch_and_closing_the_iterator_ends_it():
     paths = [f"/{i}" for i in range(1000)]
-    with serving(dict.fromkeys(paths, PAGE)) as site, local(host_concurrency=4) as engine:
-        batches = engine.fetch(Wanted(*map(site.url, paths)))
+    with serving(dict.fromkeys(paths, PAGE)) as site, local_engine(host_concurrency=4) as engine:
+        batches = engine.fetch(UrlPlan(*map(site.url, paths)))
         assert 0 < len(next(batches)) < 400
         assert engine.get([site.url("/0")])[0].status == 200  # between two batches
         batches.close()
-        rows = fetched(engine, site.url("/1"))
+        rows = fetch_rows(engine, site.url("/1"))
         assert len(rows) == 1
     assert len(site.log) < 900
 
 
-def test_auxiliary_files_come_politely_and_unpacked():
+def test_auxiliary_files_are_fetched_politely_and_decompressed():
     pages = {
         "/robots.txt": b"User-agent: *\nDisallow: /secret\nSitemap: /map.xml\nSitemap: nonsense://",
         "/map.xml": (301, {"Location": "/moved.xml"}, b""),
         "/moved.xml": (200, {"Content-Encoding": "gzip"}, gzip.compress(b"<urlset/>")),
         "/a": PAGE,
     }
-    with serving(pages) as site, local(delay=0.2) as engine:
-        fetched(engine, site.url("/a"))
+    with serving(pages) as site, local_engine(delay=0.2) as engine:
+        fetch_rows(engine, site.url("/a"))
         assert engine.sitemaps(site.host) == [site.url("/map.xml")]
         found, secret = engine.get([*engine.sitemaps(site.host), site.url("/secret")])
     assert (found.url, found.status, found.body) == (site.url("/moved.xml"), 200, b"<urlset/>")
@@ -461,7 +467,9 @@ def test_the_archive_holds_what_was_fetched(tmp_path):
     archive = tmp_path / "archive"
     with serving(pages) as site, Store.open(tmp_path / "live", create=True) as store:
         store.append(pa.table({"url": [*map(site.url, pages)]}), now=1.6e9)
-        with local(warc=archive, validators=of(store), clock=lambda: next(times) + 0.25) as engine:
+        with local_engine(
+            warc=archive, validators=validators_of(store), clock=lambda: next(times) + 0.25
+        ) as engine:
             for round_ in range(2):
                 now = 1_700_000_000.0 + 1000 * round_
                 times = iter(range(int(now), int(now) + 1000))
@@ -496,8 +504,8 @@ def record_types(path):
 
 
 def test_a_crawl_of_the_web_names_a_contact():
-    with serving({"/": PAGE}) as site, local(contact="bot@example.org") as engine:
-        fetched(engine, site.url())
-        with pytest.raises(BadInput, match="another one is open"), local():
+    with serving({"/": PAGE}) as site, local_engine(contact="bot@example.org") as engine:
+        fetch_rows(engine, site.url())
+        with pytest.raises(BadInput, match="another one is open"), local_engine():
             pass
     assert site.log[0].headers["User-Agent"] == f"recrawl/{recrawl.__version__} (+bot@example.org)"

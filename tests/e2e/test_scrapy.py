@@ -109,9 +109,9 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture(scope="module")
 def site():
     server = Server(("127.0.0.1", 0), Handler)
-    found = server.site = Site(root=f"http://127.0.0.1:{server.server_address[1]}")
+    rows = server.site = Site(root=f"http://127.0.0.1:{server.server_address[1]}")
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield found
+    yield rows
     server.shutdown()
     server.server_close()
 
@@ -132,10 +132,10 @@ def scrapy(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def blank(tmp_path_factory):
-    """What `scrapy startproject` makes."""
+    """A project of `scrapy startproject`."""
     folder = tmp_path_factory.mktemp("blank")
-    told, _ = scrapy(folder, "startproject", "shop").communicate(timeout=60)
-    assert (folder / "shop/scrapy.cfg").exists(), told
+    output, _ = scrapy(folder, "startproject", "shop").communicate(timeout=60)
+    assert (folder / "shop/scrapy.cfg").exists(), output
     return folder / "shop"
 
 
@@ -150,15 +150,15 @@ def project(blank, folder, start, settings, methods=""):
 
 def crawl(folder, *settings):
     run = scrapy(folder, "crawl", "site", *(word for s in settings for word in ("-s", s)))
-    told, _ = run.communicate(timeout=90)
-    assert run.returncode == 0, told
-    assert "/recrawl/adapters/" not in told, told  # no traceback leads here
-    return told
+    output, _ = run.communicate(timeout=90)
+    assert run.returncode == 0, output
+    assert "/recrawl/adapters/" not in output, output  # no traceback in our code
+    return output
 
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory, blank, site):
-    """A project that has crawled the site twice, observed only; the site changed in between."""
+    """A project that has crawled the site twice with the observer; the site changed in between."""
     folder = tmp_path_factory.mktemp("scrapy")
     site.pages |= {
         "/robots.txt": "User-agent: *\nDisallow: /secret\n",
@@ -193,19 +193,19 @@ def now():
 
 
 def visits(shop, site, condition="true"):
-    found = recrawl.open(shop / "store").query(
+    rows = recrawl.open(shop / "store").query(
         "SELECT url, status, changed, flipped, new_internal, internal_links, visits.digest_of, text "
         "FROM visits JOIN pages USING (page_id) LEFT JOIN contents USING (page_id) "
         f'WHERE {condition} ORDER BY visits."at"'
     )
-    return [{**row, "url": row["url"].removeprefix(site.root)} for row in found.to_pylist()]
+    return [{**row, "url": row["url"].removeprefix(site.root)} for row in rows.to_pylist()]
 
 
 def test_a_plain_spider_fills_the_store(shop, site):
     folder, first = shop
-    found = visits(folder, site)
+    rows = visits(folder, site)
     seen = {}
-    for row in found:
+    for row in rows:
         seen.setdefault(row["url"], []).append(row["status"])
     assert first.count("/broken") > 2  # Scrapy tried again; it is still one visit
     assert seen == {
@@ -222,10 +222,10 @@ def test_a_plain_spider_fills_the_store(shop, site):
     }  # neither robots.txt, nor what it forbids
 
 
-def test_what_changed_and_what_links_are_known(shop, site):
+def test_changes_and_links_are_recorded(shop, site):
     folder, _ = shop
-    found = visits(folder, site)
-    again = {row["url"]: row for row in found[-10:]}
+    rows = visits(folder, site)
+    again = {row["url"]: row for row in rows[-10:]}
     assert [again[page]["changed"] for page in ("/", "/a", "/data", "/b")] == [
         True, False, False, None,
     ]  # fmt: skip
@@ -234,12 +234,12 @@ def test_what_changed_and_what_links_are_known(shop, site):
     assert again["/data"]["digest_of"] == "bytes"
     assert again["/a"]["text"] == "Page a, as it always was."  # it came gzipped
     links = recrawl.open(folder / "store").query("SELECT target, nofollow FROM links")
-    told = dict(zip(links["target"].to_pylist(), links["nofollow"].to_pylist(), strict=True))
-    assert told[site.root + "/c"]
-    assert not told[site.root + "/a"]
+    output = dict(zip(links["target"].to_pylist(), links["nofollow"].to_pylist(), strict=True))
+    assert output[site.root + "/c"]
+    assert not output[site.root + "/a"]
 
 
-def test_a_batch_fetches_the_plan_and_what_is_new(shop, site):
+def test_a_batch_fetches_the_plan_and_new_pages(shop, site):
     folder, _ = shop
     store = recrawl.open(folder / "store")
     before = store.summary().visits
@@ -251,17 +251,17 @@ def test_a_batch_fetches_the_plan_and_what_is_new(shop, site):
     site.log.clear()
     crawl(folder, "RECRAWL_BUDGET=3", "RECRAWL_CONDITIONAL=1")
     assert site.paths() == sorted([*paths, "/fresh"])
-    found = visits(folder, site)[before:]
-    statuses = {row["url"]: row["status"] for row in found}
+    rows = visits(folder, site)[before:]
+    statuses = {row["url"]: row["status"] for row in rows}
     assert statuses.pop("/") == statuses.pop("/fresh") == 200
-    unchanged = [row for row in found if row["url"] in statuses]
+    unchanged = [row for row in rows if row["url"] in statuses]
     assert {(row["status"], row["changed"]) for row in unchanged} <= {(304, False), (200, False)}
     assert 304 in statuses.values()
     sent = {path: tag for path, tag in site.log if path in statuses and path != "/data"}
     assert all(sent.values())
 
 
-def test_a_planned_page_that_robots_txt_now_forbids_is_not_due_for_ever(shop, site):
+def test_a_planned_page_that_robots_txt_forbids_is_recorded_as_failed(shop, site):
     folder, _ = shop
     site.pages["/robots.txt"] += "Disallow: /\n"
     site.log.clear()
@@ -300,7 +300,7 @@ def test_the_scheduler_revisits_in_cycles_and_jobdir_works(tmp_path, blank, site
     assert recrawl.open(shop / "store").summary().visits == 7
 
 
-def test_sigkill_loses_only_what_was_not_yet_appended(tmp_path, blank, site):
+def test_sigkill_loses_only_visits_not_yet_appended(tmp_path, blank, site):
     site.pages["/robots.txt"] = "User-agent: *\n"
     shop = project(
         blank, tmp_path, site.root + "/endless/0",
@@ -315,8 +315,8 @@ def test_sigkill_loses_only_what_was_not_yet_appended(tmp_path, blank, site):
             flushed = recrawl.open(shop / "store").summary().visits
     time.sleep(0.3)
     os.kill(run.pid, signal.SIGKILL)
-    told, _ = run.communicate()
-    assert flushed, told
+    output, _ = run.communicate()
+    assert flushed, output
     with recrawl.open(shop / "store") as store:
         kept = store.query("SELECT url FROM visits JOIN pages USING (page_id)")["url"].to_pylist()
         assert len(kept) >= flushed

@@ -45,8 +45,8 @@ class Client:
         self._connection = http.client.HTTPConnection(urlsplit(proxy).netloc, timeout=10)
 
     def get(self, url, method="GET", **headers):
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self._connection.request(method, url, headers=named)
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        self._connection.request(method, url, headers=fields)
         response = self._connection.getresponse()
         return response, response.read()
 
@@ -60,7 +60,7 @@ class Client:
 
 
 def raw(web, data):
-    """All that comes back until the server closes."""
+    """All bytes until the server closes."""
     with socket.create_connection(("127.0.0.1", web.port), timeout=10) as connection:
         connection.sendall(data)
         return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -73,8 +73,8 @@ def test_a_crawler_and_the_truth_share_one_clock(trace):
     ):
         assert web.seeds() == ["http://a.example/1"]
         begin, end = trace.window
-        told = {"now": begin, "end": end, "speed": None}
-        assert client.json("http://recrawl.admin/time") == told
+        expected = {"now": begin, "end": end, "speed": None}
+        assert client.json("http://recrawl.admin/time") == expected
         first, body = client.get("http://a.example/1")
         assert first.headers["X-Simulated-Time"] == "2026-01-01T00:00:00.000Z"
         assert page.parse(body, url="http://a.example/1").links == ["http://b.example/2"]
@@ -104,7 +104,7 @@ def test_a_crawler_and_the_truth_share_one_clock(trace):
         assert client.get("http://recrawl.admin/truth?url=http://c.example/")[0].status == 400
 
 
-def test_the_truth_is_told_only_on_demand_and_a_running_clock_is_not_set(trace):
+def test_the_truth_needs_an_option_and_a_running_clock_cannot_be_set(trace):
     with serve(trace, speed=DAY) as web, closing(Client(web.proxy)) as client:
         assert client.get(f"http://recrawl.admin/truth?url={quote(A)}")[0].status == 403
         assert client.get("http://recrawl.admin/time?set=5")[0].status == 400
@@ -114,15 +114,15 @@ def test_the_truth_is_told_only_on_demand_and_a_running_clock_is_not_set(trace):
         assert client.json("http://recrawl.admin/time")["now"] >= once + 0.01 * DAY
 
 
-def test_the_log_says_who_asked_for_what_and_when(trace):
+def test_the_log_has_each_request_with_its_times(trace):
     with serve(trace, manual=True) as web, closing(Client(web.proxy)) as client:
         before = time.monotonic()
         sizes = [len(client.get(url)[1]) for url in ("http://a.example/1", "http://c.example/x?y")]
         client.get("http://a.example/1", method="HEAD")
         lines = client.get("http://recrawl.admin/log")[1].decode().splitlines()
         assert [json.loads(line) for line in lines] == [r._asdict() for r in web.requests()]
-        told = [(r.host, r.path, r.status, r.bytes) for r in web.requests()]
-        assert told == [
+        logged = [(r.host, r.path, r.status, r.bytes) for r in web.requests()]
+        assert logged == [
             ("a.example", "/1", 200, sizes[0]),
             ("c.example", "/x?y", 502, sizes[1]),
             ("a.example", "/1", 200, 0),
@@ -132,7 +132,7 @@ def test_the_log_says_who_asked_for_what_and_when(trace):
         assert {r.simulated for r in web.requests()} == {trace.window[0]}
 
 
-def test_what_is_no_request_gets_a_reason_and_an_end(trace):
+def test_invalid_requests_get_a_reason_and_are_closed(trace):
     with serve(trace, manual=True) as web:
         for data, status in (
             (b"CONNECT a.example:443 HTTP/1.1\r\n\r\n", 501),
@@ -176,7 +176,7 @@ def test_a_host_that_is_down_closes_and_comes_back(trace):
         assert [r.status for r in web.requests()] == [200, 0, 0, 200, 200]
 
 
-def test_a_slow_host_holds_up_only_who_asked_it(trace):
+def test_a_slow_host_delays_only_its_own_clients(trace):
     drawn = (Behaviours(slow=0.5, latency=0.3, seed=seed) for seed in range(100))
     behaviours = next(m for m in drawn if m.of("a.example").slow and not m.of("b.example").slow)
     with (
@@ -200,13 +200,13 @@ def test_a_slow_host_holds_up_only_who_asked_it(trace):
 
 
 @pytest.mark.parametrize("behaviours", [Behaviours(), Behaviours(slow=1.0, latency=0.02)])
-def test_large_pages_arrive_whole_at_a_client_that_reads_late(behaviours, tmp_path):
+def test_large_pages_reach_a_slow_client_completely(behaviours, tmp_path):
     whole = read_trace(write_trace(tmp_path, [(A, 0, 200, "word " * 1_000_000, [])]))
     with serve(whole, manual=True, behaviours=behaviours) as web:
-        asked = b"GET http://a.example/1 HTTP/1.1\r\n\r\n" * 4
+        requests = b"GET http://a.example/1 HTTP/1.1\r\n\r\n" * 4
         last = b"GET http://a.example/1 HTTP/1.1\r\nConnection: close\r\n\r\n"
         with socket.create_connection(("127.0.0.1", web.port), timeout=10) as connection:
-            connection.sendall(asked + last)
+            connection.sendall(requests + last)
             while not web.requests():
                 time.sleep(0.01)
             time.sleep(0.1)
@@ -228,22 +228,22 @@ def test_it_ends_with_connections_open_and_a_taken_port_is_refused(trace):
         socket.create_connection(("127.0.0.1", web.port), timeout=10)
 
 
-def test_the_command_serves_until_it_is_told_to_stop(tmp_path):
+def test_the_command_serves_until_a_signal(tmp_path):
     seeds, log = tmp_path / "seeds.txt", tmp_path / "log.jsonl"
     words = ["web", "poisson", "--pages", "30", "--days", "5", "--seeds", seeds, "--log", log]
     command = [sys.executable, "-c", "from recrawl.cli import main; main()", *map(str, words)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        said = process.stdout.readline()
-        assert said.startswith("30 pages on 1 host behind the proxy http://127.0.0.1:")
+        first_line = process.stdout.readline()
+        assert first_line.startswith("30 pages on 1 host behind the proxy http://127.0.0.1:")
         assert process.stdout.readline().startswith("one page   curl -x http://127.0.0.1:")
-        proxy = said.split()[-1]
+        proxy = first_line.split()[-1]
         crawl = f"recrawl crawl STORE --seeds {seeds} --proxy {proxy} --simulated --delay 0s"
         assert process.stdout.readline() == f"a crawl    {crawl}\n"
         urls = seeds.read_text().split()
         assert len(urls) == 30
-        with closing(Client(said.split()[-1])) as client:
+        with closing(Client(first_line.split()[-1])) as client:
             statuses = [client.get(url)[0].status for url in urls]
         assert statuses == [200] * 30
         process.send_signal(signal.SIGINT)
@@ -256,16 +256,16 @@ def test_the_command_serves_until_it_is_told_to_stop(tmp_path):
 def test_every_page_of_a_world_is_found_from_its_sitemaps():
     whole = trace_of("poisson", pages=500, days=10)
     with serve(whole, manual=True) as web, closing(Client(web.proxy)) as client:
-        found = set()
+        listed = set()
         for name in sorted({url.split("/")[2] for url in whole.urls}):
             body = client.get(f"http://{name}/sitemap.xml", Accept_Encoding="gzip")[1]
             body = gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body
-            found |= {part.partition(b"<")[0].decode() for part in body.split(b"<loc>")[1:]}
-        assert found == set(web.seeds())
-        assert len(found) == 500
+            listed |= {part.partition(b"<")[0].decode() for part in body.split(b"<loc>")[1:]}
+        assert listed == set(web.seeds())
+        assert len(listed) == 500
 
 
-def test_the_hostile_server_is_as_bad_as_it_says():
+def test_each_path_of_the_hostile_server():
     with hostile.hostile("redirecting") as site, closing(Client(site.url)) as client:
         for path, to in (
             ("/loop", "/loop/again"),
@@ -288,20 +288,20 @@ def test_the_hostile_server_is_as_bad_as_it_says():
             client.close()
         _, packed = client.get("/bomb")
         assert len(packed) < 2_000_000
-        assert sum(site.asked(path) for path in ("/loop", "/bomb", "/drip")) == 2
+        assert sum(site.n_requests(path) for path in ("/loop", "/bomb", "/drip")) == 2
 
 
-def test_the_hostile_bomb_is_whole():
+def test_the_hostile_bomb_decompresses_completely():
     unpacker, size = zlib.decompressobj(31), 0
     packed = hostile.bomb()
     while packed:
         size += len(unpacker.decompress(packed, 1 << 26))
         packed = unpacker.unconsumed_tail
-    assert (size, unpacker.eof) == (hostile.UNPACKED, True)
+    assert (size, unpacker.eof) == (hostile.BOMB_BYTES, True)
 
 
 @pytest.mark.parametrize(("path", "enough"), [("/endless", 10_000_000), ("/drip", 5)])
-def test_the_hostile_server_goes_on_until_one_hangs_up(path, enough):
+def test_the_hostile_server_sends_until_the_client_closes(path, enough):
     with (
         hostile.hostile() as site,
         closing(http.client.HTTPConnection(urlsplit(site.url).netloc, timeout=10)) as connection,

@@ -50,18 +50,18 @@ def store(tmp_path):
         ("1/minute", (1, 60.0)),
     ],
 )
-def test_a_pace_in_words(text, pace):
+def test_a_pace_is_parsed(text, pace):
     assert units.pace(text) == pace
     assert Pace.parse(text) == Pace(fetches=pace[0], period=pace[1])
 
 
 @pytest.mark.parametrize("text", ["", "5/", "/day", "1.5/day", "-1/day", "5/fortnight", "9" * 30])
-def test_what_is_no_pace(text):
+def test_an_invalid_pace_is_refused(text):
     with pytest.raises(BadInput, match="try 500/day"):
         Pace.parse(text)
 
 
-def test_a_day_is_spread_over_its_cycles_and_what_is_left_is_made_up_for():
+def test_a_day_is_spread_over_its_cycles_and_leftovers_are_made_up_for():
     pace = Pace(fetches=240, period=DAY)
 
     def left(now, *, spent=0, start=0.0, every=3600.0):
@@ -88,7 +88,7 @@ def test_a_day_is_spread_over_its_cycles_and_what_is_left_is_made_up_for():
         max_size=12,
     ),
 )
-def test_no_day_takes_more_than_its_budget(fetches, period, start, cycles):
+def test_no_day_exceeds_its_budget(fetches, period, start, cycles):
     pace = Pace(fetches=fetches, period=period)
     now = begun = MIDNIGHT + start
     made = []
@@ -106,7 +106,7 @@ def test_no_day_takes_more_than_its_budget(fetches, period, start, cycles):
 
 @given(fetches=st.integers(0, 300), cycles=st.integers(1, 300), start=st.floats(0, DAY))
 def test_a_day_in_many_runs_gets_its_whole_budget(fetches, cycles, start):
-    """However short each run is: 10 a day in 24 runs of an hour are 10."""
+    """Even if each run is short: 10 a day in 24 runs of an hour are 10."""
     pace, made = Pace(fetches=fetches, period=DAY), []
 
     def spent(_):
@@ -118,8 +118,8 @@ def test_a_day_in_many_runs_gets_its_whole_budget(fetches, cycles, start):
     assert len(made) == fetches
 
 
-def test_a_store_earns_from_its_beginning_on(store):
-    """Runs of one cycle each do not begin anew: what one could not spend is left to the next."""
+def test_the_first_period_counts_from_the_start_of_the_store(store):
+    """The next run of one cycle gets the fetches that the last one could not spend."""
     store.append(pa.table({"url": [A]}), now=NOON)
     allowed = [
         Pace.parse("12/day").allowed(store, now=NOON + h * 3600, until=NOON + (h + 1) * 3600)
@@ -129,7 +129,7 @@ def test_a_store_earns_from_its_beginning_on(store):
 
 
 @pytest.mark.parametrize(
-    ("pace", "every", "said"),
+    ("pace", "every", "error"),
     [
         ("1/s", 3600.0, "not be longer than the period"),
         ("200", 0.0, "from 1s to 1000d"),
@@ -137,12 +137,12 @@ def test_a_store_earns_from_its_beginning_on(store):
         ("200", float("nan"), "from 1s to 1000d"),
     ],
 )
-def test_cycles_that_a_budget_cannot_be_kept_with(pace, every, said):
-    with pytest.raises(BadInput, match=said):
+def test_cycle_lengths_that_break_the_budget_are_refused(pace, every, error):
+    with pytest.raises(BadInput, match=error):
         Pace.parse(pace).check(every)
 
 
-def test_what_was_not_asked_for_spends_nothing(store):
+def test_skipped_pages_do_not_count_against_the_budget(store):
     store.append(
         to_visits(
             [
@@ -163,7 +163,7 @@ def test_what_was_not_asked_for_spends_nothing(store):
 
 
 @pytest.mark.parametrize(
-    ("scope", "admitted"),
+    ("scope", "selected"),
     [
         ({}, [A, A + "docs/x"]),
         ({"reach": "site"}, [A, A + "docs/x", B]),
@@ -175,13 +175,13 @@ def test_what_was_not_asked_for_spends_nothing(store):
         ({"pages_per_host": 2}, []),
     ],
 )
-def test_what_a_scope_admits(scope, admitted):
+def test_what_a_scope_selects(scope, selected):
     found = [A, A + "docs/x", B, "https://c.example/"]
-    assert Scope(**scope).select(found, ["a.example.org"], {"a.example.org": 2}) == admitted
+    assert Scope(**scope).select(found, ["a.example.org"], {"a.example.org": 2}) == selected
 
 
 @pytest.mark.parametrize(
-    ("path", "is_admitted"),
+    ("path", "is_selected"),
     [
         ("a/b/a/b/a/b", True),
         ("a/b/a/b/a/b/a/b", False),
@@ -192,11 +192,11 @@ def test_what_a_scope_admits(scope, admitted):
         ("?next=/a/a/a/a/a", True),
     ],
 )
-def test_urls_that_a_site_makes_up_as_one_goes(path, is_admitted):
-    assert bool(Scope().select([A + path], ["a.example.org"], {})) == is_admitted
+def test_urls_that_look_endless_are_ignored(path, is_selected):
+    assert bool(Scope().select([A + path], ["a.example.org"], {})) == is_selected
 
 
-def test_a_scope_must_reach_somewhere():
+def test_an_unknown_reach_is_refused():
     with pytest.raises(BadInput, match="host, site, any"):
         Scope(reach="moon")
 
@@ -209,28 +209,30 @@ def found_links(path, links, at=NOON):
     return Response(A + path, at, 200, {"content-type": "text/html"}, page.encode(), 0.1)
 
 
-def test_seeds_are_canonical_once_each_and_named_by_line():
+def test_seeds_are_canonical_and_unique_and_errors_name_the_line():
     assert read_seeds(["\ufeff# a", "", " HTTPS://a.example.org ", A]) == [A]
     with pytest.raises(BadInput, match="seeds, line 2"):
         read_seeds([A, "mailto:a@b.example"])
 
 
-def test_links_are_followed_as_far_as_the_scope_reaches(store):
+def test_linked_pages_are_added_within_the_scope(store):
     discovery = Discovery(store, Scope(pages_per_host=5), [A])
     assert store.summary().pages == 0  # nothing is written before it begins
     discovery.start(now=NOON)
     store.append(to_visits([found_links("", ["/1", "/2", "https://c.example/"])]))
     assert discovery.add_linked(now=NOON + 1) == 2
     assert discovery.add_linked(now=NOON + 2) == 0
-    led = ([A + "1", A + "3"], [A + "2", A + "4"], [A + "1", "https://c.example/"])
-    found = pa.concat_tables(discovery.filter_visits(leading(*pair)) for pair in led)
+    redirects = ([A + "1", A + "3"], [A + "2", A + "4"], [A + "1", "https://c.example/"])
+    found = pa.concat_tables(
+        discovery.filter_visits(redirecting_visit(*pair)) for pair in redirects
+    )
     assert found["url"].to_pylist() == [A + "3", A + "1", A + "4", A + "2", A + "1"]
     store.append(found, now=NOON + 3)
     assert discovery.add([A + "5"], now=NOON + 4) == 0  # the host has its five
 
 
-def leading(source, target, at=NOON):
-    """What an engine hands over of a page that redirects: the visit, and the page it leads to."""
+def redirecting_visit(source, target, at=NOON):
+    """What an engine returns for a page that redirects: the visit, and the target."""
     moment = pa.array([round(at * 1e6), None], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
     status = pa.array([301, None], pa.int16())
     leads_to = pa.array([target, None], pa.string())
@@ -238,23 +240,23 @@ def leading(source, target, at=NOON):
     return pa.table(columns).take(pa.array([1, 0]))  # the order of rows says nothing
 
 
-def test_a_host_that_a_seed_leads_to_is_a_home_also_after_a_restart(store):
+def test_the_host_that_a_seed_redirects_to_is_a_home_host_also_after_a_restart(store):
     hosts = ["a.example.org", "www.example.org", "w3.example.org"]
     first, second, third = (f"https://{host}/" for host in hosts)
     discovery = Discovery(store, Scope(), [first])
     discovery.start(now=NOON)
     for source, target in ((first, second), (second, third), (third, first)):
-        store.append(discovery.filter_visits(leading(source, target)), now=NOON)
+        store.append(discovery.filter_visits(redirecting_visit(source, target)), now=NOON)
     assert discovery.add([third + "page", B], now=NOON) == 1
     again = Discovery(store, Scope(), [first])
     again.start(now=NOON)
     assert discovery.home_hosts == again.home_hosts == set(hosts)
 
 
-def test_where_a_page_leads_is_no_farther_than_it(store):
+def test_a_redirect_does_not_count_as_a_link_of_the_depth(store):
     discovery = Discovery(store, Scope(depth=1), [A])
     discovery.start(now=NOON)
-    store.append(discovery.filter_visits(leading(A, A + "home")), now=NOON)
+    store.append(discovery.filter_visits(redirecting_visit(A, A + "home")), now=NOON)
     store.append(to_visits([found_links("home", ["/1"])]))
     assert discovery.add_linked(now=NOON + 1) == 1
     store.append(to_visits([found_links("1", ["/2"])]))
@@ -262,7 +264,7 @@ def test_where_a_page_leads_is_no_farther_than_it(store):
     assert discovery.add_named([A + "3"], now=NOON) == 0  # at a depth that nobody knows
 
 
-def test_sitemaps_are_looked_for_as_far_as_the_scope_reaches(store):
+def test_origins_are_those_of_hosts_in_scope(store):
     store.append(pa.table({"url": [B, "https://c.example/"]}), now=NOON)
     for reach, hosts in (("host", [A]), ("site", [A, B]), ("any", [A, B, "https://c.example/"])):
         discovery = Discovery(store, Scope(reach=reach), [A])
@@ -273,7 +275,7 @@ def test_sitemaps_are_looked_for_as_far_as_the_scope_reaches(store):
 INWARD = ["127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1", "2130706433", "localhost:80"]
 
 
-def test_links_that_lead_inward_are_no_pages(store):
+def test_links_to_private_addresses_are_not_added(store):
     found = [urls.canonical(f"http://{host}/") for host in [*INWARD, "x.localhost", "8.8.8.8"]]
     for allow_private, new in ((False, 1), (True, 6)):
         discovery = Discovery(store, Scope(reach="any"), [A], allow_private=allow_private)
@@ -293,7 +295,7 @@ def test_a_depth_is_counted_from_the_seeds(store):
         Discovery(store, Scope(depth=3)).start(now=NOON)
 
 
-def test_a_crawl_goes_on_without_seeds_but_does_not_begin_without(store):
+def test_a_crawl_continues_without_seeds_but_needs_them_to_start(store):
     with pytest.raises(BadInput, match="Give --seeds"):
         Discovery(store, Scope()).start(now=NOON)
     store.append(pa.table({"url": [A, B]}), now=NOON)
@@ -365,12 +367,12 @@ FILES = {
 
 
 @pytest.mark.parametrize(("body", "kind", "named"), FILES.values(), ids=FILES)
-def test_what_sitemaps_and_feeds_name(body, kind, named):
+def test_entries_of_sitemaps_and_feeds(body, kind, named):
     pytest.importorskip("lxml", reason="needs the extra crawl")
     assert read_sitemap(body, A + "sitemap.xml") == (kind, named)
 
 
-def test_a_sitemap_that_swells_is_bounded(tmp_path):
+def test_entries_and_elements_of_a_sitemap_are_bounded(tmp_path):
     pytest.importorskip("lxml", reason="needs the extra crawl")
     secret = tmp_path / "secret"
     secret.write_text("https://a.example.org/secret")
@@ -390,11 +392,11 @@ def test_a_sitemap_that_swells_is_bounded(tmp_path):
 # Waiting
 
 
-def test_a_clock_waits_until_then_or_until_told_to_stop():
-    asked = iter([False, True])
+def test_a_clock_waits_until_a_time_or_until_stopped():
+    stops = iter([False, True])
     clock = CrawlClock(NOON)
-    clock.wait(NOON + DAY, lambda: next(asked))
-    assert next(asked, None) is None
+    clock.wait(NOON + DAY, lambda: next(stops))
+    assert next(stops, None) is None
     assert clock.now() < NOON + 3600
     fast = CrawlClock(NOON, speed=DAY)
     fast.wait(NOON + 600, lambda: False)
@@ -405,7 +407,7 @@ def test_a_clock_waits_until_then_or_until_told_to_stop():
 
 
 def test_claims_are_tallied_by_what_visits_found(store):
-    """Of one page: a change told, one not told, a false alarm, and peace."""
+    """One page: a claimed change, an unclaimed one, a false alarm, and neither."""
     start = MIDNIGHT
     bodies = [b"1", b"2", b"3", b"3", b"3"]
     store.append(
@@ -415,7 +417,13 @@ def test_claims_are_tallied_by_what_visits_found(store):
             for url in (A, A + "unnamed")
         )
     )
-    claims = [(-1, 0.1), (0.5, 0.9), (2.5, 2.9), (3.5, 4.5), (2.5, 2.9)]  # when, and told when
+    claims = [
+        (-1, 0.1),
+        (0.5, 0.9),
+        (2.5, 2.9),
+        (3.5, 4.5),
+        (2.5, 2.9),
+    ]  # time of the change, time of the claim
     moment = pa.timestamp("us")
 
     def column(values):
@@ -438,7 +446,7 @@ def test_claims_are_tallied_by_what_visits_found(store):
     assert counts == {"found": [1], "missed": [1], "false_alarms": [1], "quiet": [1]}
 
 
-def test_of_a_page_restamped_every_day_the_last_claims_are_kept(store):
+def test_only_the_last_claims_about_a_page_are_kept(store):
     store.append(pa.table({"url": [A]}), now=MIDNIGHT)
     for day in range(KEPT + 5):
         moment = pa.array([round((MIDNIGHT + day * DAY) * 1e6)], pa.int64()).cast(
@@ -454,7 +462,7 @@ COUNTS = ("found", "missed", "false_alarms", "quiet")
 
 
 def signals(pages, said, tally):
-    """Claims of one kind about pages, and how they fared on hosts 0, 1, …"""
+    """Claims of one kind about pages, and the tally of such claims on hosts 0, 1, …"""
     columns = dict(zip(COUNTS, np.array(tally, np.float64).T, strict=True))
     hosts = len(tally)
     return Signals(

@@ -25,7 +25,7 @@ PRIVATE = [
 ]
 
 
-def test_only_addresses_of_the_internet_are_public():
+def test_public_and_private_addresses():
     assert [address for address in PUBLIC if not is_public(address)] == []
     assert [address for address in PRIVATE if is_public(address)] == []
 
@@ -60,27 +60,27 @@ SNIPPETS = [
 ]
 
 
-def answered(status, body=b""):
+def robots_response(status, body=b""):
     return FetchResult("http://a.example/robots.txt", 0.0, status, {}, body, 0.0)
 
 
-def test_what_an_answer_for_robots_txt_means():
-    assert interpret(answered(404), 5.0).allows("http://a.example/x")
-    assert interpret(answered(404), 5.0).until == 5.0 + CACHE_SECONDS
-    assert [interpret(answered(status), 5.0) for status in (0, 429, 500, 503)] == [None] * 4
+def test_responses_to_a_request_for_robots_txt():
+    assert interpret(robots_response(404), 5.0).allows("http://a.example/x")
+    assert interpret(robots_response(404), 5.0).until == 5.0 + CACHE_SECONDS
+    assert [interpret(robots_response(status), 5.0) for status in (0, 429, 500, 503)] == [None] * 4
     text = b"Sitemap: /s.xml\nSitemap: /s.xml\nUser-agent: *\nCrawl-delay: 2.5\nDisallow: /x$\nDisallow: /*y"
-    found = interpret(answered(200, text), 5.0)
-    paths = [p for p in ("x", "x1", "ay") if found.allows(f"http://a.example/{p}")]
-    assert (paths, found.delay, found.sitemaps) == (["x1"], 2.5, ["http://a.example/s.xml"])
-    assert interpret(answered(200, b"User-agent: *\nCrawl-delay: nan"), 5.0).delay == 0.0
-    assert interpret(answered(200, b"User-agent: *\nCrawl-delay: -3"), 5.0).delay == 0.0
+    rules = interpret(robots_response(200, text), 5.0)
+    paths = [p for p in ("x", "x1", "ay") if rules.allows(f"http://a.example/{p}")]
+    assert (paths, rules.delay, rules.sitemaps) == (["x1"], 2.5, ["http://a.example/s.xml"])
+    assert interpret(robots_response(200, b"User-agent: *\nCrawl-delay: nan"), 5.0).delay == 0.0
+    assert interpret(robots_response(200, b"User-agent: *\nCrawl-delay: -3"), 5.0).delay == 0.0
 
 
 @given(text=st.binary(max_size=200) | st.lists(st.sampled_from(SNIPPETS)).map(b"".join))
-def test_no_robots_txt_is_an_error(text):
-    found = interpret(answered(200, text), 5.0)
-    assert found.allows("http://a.example/a?b=%C3%A9;c") in (True, False)
-    assert 0 <= found.delay < NEVER
+def test_any_robots_txt_can_be_read(text):
+    rules = interpret(robots_response(200, text), 5.0)
+    assert rules.allows("http://a.example/a?b=%C3%A9;c") in (True, False)
+    assert 0 <= rules.delay < NEVER
 
 
 @given(
@@ -88,7 +88,7 @@ def test_no_robots_txt_is_an_error(text):
     delay=st.floats(0, 5),
     concurrency=st.integers(1, 3),
 )
-def test_every_item_goes_once_in_order_and_never_too_early(jobs, delay, concurrency):
+def test_every_item_is_sent_once_in_order_and_never_too_early(jobs, delay, concurrency):
     """A simulation in which a request takes the time that its item says, and fails if it says so."""
     hosts = HostQueues(delay, concurrency, backoff=1.0)
     for number, (name, took, fails) in enumerate(jobs):
@@ -117,7 +117,7 @@ def test_every_item_goes_once_in_order_and_never_too_early(jobs, delay, concurre
                 assert after >= before + delay
 
 
-def test_a_host_rests_longer_the_more_often_it_fails_and_others_go_on():
+def test_backoff_of_a_failing_host_grows_and_others_continue():
     hosts = HostQueues(1.0, 1, backoff=2.0)
     for _ in range(4):
         hosts.put("down", "page")
@@ -137,7 +137,7 @@ def test_a_host_rests_longer_the_more_often_it_fails_and_others_go_on():
     assert (hosts.due("down") - now, hosts.failures("down")) == (1.0, 0)
 
 
-def test_parked_hosts_wait_until_they_are_woken_or_something_goes_first():
+def test_parked_hosts_wait_for_wake_or_a_first_item():
     hosts = HostQueues(0.0, 1, backoff=1.0)
     hosts.put("a", "page")
     assert hosts.ready(0.0) == "a"
@@ -153,7 +153,7 @@ def test_parked_hosts_wait_until_they_are_woken_or_something_goes_first():
     assert hosts.waiting == 0
 
 
-def test_an_archive_goes_on_in_another_file(tmp_path):
+def test_an_archive_continues_in_the_next_file(tmp_path):
     pytest.importorskip("warcio", reason="archives need the extra 'crawl'")
     from recrawl.fetch.warc import Archive
 
@@ -169,7 +169,7 @@ def test_an_archive_goes_on_in_another_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("arguments", "parameter"),
     [
         ({}, "contact"),
         ({"contact": "a\nb"}, "contact"),
@@ -179,7 +179,7 @@ def test_an_archive_goes_on_in_another_file(tmp_path):
         ({"contact": "a@b.example", "concurrency": 0}, "concurrency"),
     ],
 )
-def test_what_an_engine_cannot_be_made_of(arguments, named):
-    with pytest.raises(BadInput, match=f"^LiveEngine: {named}") as caught:
+def test_invalid_arguments_of_an_engine(arguments, parameter):
+    with pytest.raises(BadInput, match=f"^LiveEngine: {parameter}") as caught:
         LiveEngine(**arguments)
     assert "secret" not in str(caught.value)

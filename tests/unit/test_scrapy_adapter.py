@@ -1,4 +1,4 @@
-"""What Scrapy's signals become, one by one; whole crawls are in e2e/test_scrapy.py."""
+"""Scrapy's signals one by one; complete crawls are in e2e/test_scrapy.py."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ OBSERVE = {"recrawl.adapters.scrapy.Observer": 500}
 
 
 class Crawl:
-    """A crawler with the extension in it, and the signals its engine would send."""
+    """A crawler with the extension, and the signals that its engine would send."""
 
     def __init__(self, path, **settings):
-        given = {
+        merged = {
             "EXTENSIONS_BASE": {},
             "EXTENSIONS": OBSERVE,
             "RECRAWL_STORE": str(path),
             **settings,
         }
-        self.crawler = get_crawler(settings_dict=given)
+        self.crawler = get_crawler(settings_dict=merged)
         self.path = path
 
     def send(self, signal, **facts):
-        told = self.crawler.signals.send_catch_log(signal, **facts)
-        assert all(answer is None for _, answer in told), told
+        answers = self.crawler.signals.send_catch_log(signal, **facts)
+        assert all(answer is None for _, answer in answers), answers
 
     def fetch(self, request, status=200, body=b"<p>Hello", url=None, **headers):
         response = HtmlResponse(url or request.url, status, headers, body, request=request)
@@ -56,10 +56,10 @@ class Crawl:
 
     def close(self):
         self.send(signals.spider_closed)
-        found = recrawl.open(self.path).query(
+        rows = recrawl.open(self.path).query(
             'SELECT url, status, etag FROM visits JOIN pages USING (page_id) ORDER BY "at"'
         )
-        return [tuple(row.values()) for row in found.to_pylist()]
+        return [tuple(row.values()) for row in rows.to_pylist()]
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def crawl(tmp_path):
     return Crawl(tmp_path / "store")
 
 
-def test_answers_and_failures_are_visits_under_one_spelling(crawl):
+def test_responses_and_failures_are_visits_of_canonical_urls(crawl):
     crawl.fetch(Request("https://EXAMPLE.org/#top"), ETag='"1"')
     crawl.fetch(Request(PAGE), 304, b"", ETag='"1"')
     crawl.fail(Request(PAGE + "down"))
@@ -80,7 +80,7 @@ def test_answers_and_failures_are_visits_under_one_spelling(crawl):
     ]
 
 
-def test_what_is_no_page_is_no_visit(crawl):
+def test_requests_that_are_not_for_pages_are_not_recorded(crawl):
     crawl.fetch(FormRequest(PAGE, formdata={"q": "x"}))
     crawl.fetch(Request(PAGE + "robots.txt", callback=NO_CALLBACK))
     crawl.fetch(Request("data:text/html,hello"))
@@ -90,12 +90,12 @@ def test_what_is_no_page_is_no_visit(crawl):
     assert crawl.close() == []
 
 
-def test_a_page_found_elsewhere_is_recorded_on_both(crawl):
+def test_a_redirect_of_the_downloader_is_recorded_for_both_pages(crawl):
     crawl.fetch(Request(PAGE + "old"), url=PAGE + "new")
     assert crawl.close() == [(PAGE + "old", 302, None), (PAGE + "new", 200, None)]
 
 
-def test_of_a_fetch_tried_again_the_last_try_counts(crawl):
+def test_only_the_last_try_of_a_retried_fetch_counts(crawl):
     crawl.fail(Request(PAGE))
     crawl.send(signals.request_scheduled, request=Request(PAGE, meta={"retry_times": 1}))
     crawl.fail(Request(PAGE))
@@ -117,7 +117,7 @@ def test_spiders_of_one_process_share_a_store_and_other_processes_are_refused(tm
             Crawl(tmp_path / "store")
 
 
-def test_a_store_that_takes_nothing_for_a_while_loses_nothing(tmp_path, monkeypatch, caplog):
+def test_visits_are_kept_while_the_store_cannot_be_written(tmp_path, monkeypatch, caplog):
     journal = Journal.join(tmp_path / "store")
     append, failures = journal.store.append, iter([StoreError("busy"), StoreError("full")])
 
@@ -145,7 +145,7 @@ def revisits(tmp_path):
     crawl.close()
 
 
-def test_the_gate_leaves_known_pages_to_the_plan(revisits):
+def test_requests_of_the_spider_for_known_pages_are_dropped(revisits):
     assert revisits.due == [DuePage(PAGE, {"If-None-Match": '"e"'})]
     planned = revisits.revisits.request(revisits.due[0])
     assert planned.headers["If-None-Match"] == b'"e"'
@@ -160,13 +160,13 @@ def test_the_gate_leaves_known_pages_to_the_plan(revisits):
     assert not is_wanted(Request(PAGE, meta=dict(planned.meta)), start=False)  # spiders copy meta
 
 
-def test_a_refused_page_counts_as_failed_but_not_where_it_redirects_to(revisits):
+def test_a_refused_page_counts_as_failed_but_not_its_redirect_target(revisits):
     for url in (PAGE, PAGE + "elsewhere"):
         failure = Failure(IgnoreRequest("robots.txt"))
         failure.request = Request(url, meta={META_KEY: PAGE})
         assert revisits.revisits.record_refused(failure) is failure
-    found = revisits.revisits.journal.run(lambda store: store.summary()).result()
-    assert (found.pages, found.visits, found.failing) == (1, 2, 1)
+    rows = revisits.revisits.journal.run(lambda store: store.summary()).result()
+    assert (rows.pages, rows.visits, rows.failing) == (1, 2, 1)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,9 @@ def test_a_budget_is_needed_to_plan(tmp_path, settings, says):
         ({"RECRAWL_BUDGET": 5, "SCHEDULER": "recrawl.adapters.scrapy.Scheduler"}, True, False),
     ],
 )
-def test_the_addon_wires_what_the_settings_ask_for(tmp_path, settings, scheduler, middleware):
+def test_the_addon_adds_the_components_that_the_settings_ask_for(
+    tmp_path, settings, scheduler, middleware
+):
     addon = {"ADDONS": {"recrawl.adapters.scrapy.Addon": 300}, "EXTENSIONS": {}}
     crawl = Crawl(tmp_path / "store", **addon, **settings)
     wired = crawl.crawler.settings

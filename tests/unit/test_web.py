@@ -1,4 +1,4 @@
-"""The living web answers with the truth, or lies as told: no sockets, see tests/e2e for those."""
+"""Responses of the living web, without sockets; tests/e2e/test_web.py uses real connections."""
 
 import itertools
 import math
@@ -35,14 +35,14 @@ def ask(responder, url, day, **headers):
 
 
 def header(response, name):
-    found = [
+    values = [
         v for n, _, v in (s.partition(": ") for s in response.headers.split("\r\n")) if n == name
     ]
-    return found[0] if found else None
+    return values[0] if values else None
 
 
 def seen(truth, responder, version):
-    """What our own reader makes of a version as it is served."""
+    """A served version as our own reader parses it."""
     of = int(truth.trace.page[version])
     at = float(truth.trace.valid_from[version])
     response = responder.respond(read_request(f"GET {truth.urls[of]} HTTP/1.1".encode()), at)
@@ -90,7 +90,7 @@ TEXTS = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(versions=st.lists(st.tuples(TEXTS, LINKS), min_size=1, max_size=6))
-def test_what_is_served_changes_when_and_only_when_the_trace_says_so(versions):
+def test_served_pages_change_exactly_when_the_trace_does(versions):
     with tempfile.TemporaryDirectory() as folder:
         rows = [(A, day, 200, text, links) for day, (text, links) in enumerate(versions)]
         check_round_trip(trace(Path(folder), *rows))
@@ -101,7 +101,7 @@ def test_worlds_are_served_as_they_are(world):
     check_round_trip(trace_of(world, pages=40, days=40))
 
 
-def test_a_page_is_born_changes_and_dies(tmp_path):
+def test_a_page_appears_changes_and_is_removed(tmp_path):
     whole = trace(
         tmp_path, (A, 1, 200, "one", [B]), (A, 2, 200, "two", []), (A, 3, 410, "", []),
         (B, 0, 404, "", []), (B, 1, 301, "", []),
@@ -152,7 +152,7 @@ def test_validators_are_right_by_default(tmp_path):
     assert ask(responder, url, 1.9, If_Modified_Since=since, If_None_Match=tag).status == 200
 
 
-def test_validators_that_lie_are_wrong_or_are_not_there(tmp_path):
+def test_lying_wrong_and_missing_validators(tmp_path):
     truth, url = Truth(versions_of_a(tmp_path)), as_http(A)
     lying = Responder(truth, Behaviours(lying=1.0))
     tag = header(ask(lying, url, 0.5), "ETag")
@@ -167,7 +167,7 @@ def test_validators_that_lie_are_wrong_or_are_not_there(tmp_path):
     assert (none.status, header(none, "ETag"), header(none, "Last-Modified")) == (200, None, None)
 
 
-def test_gzip_for_who_takes_it(tmp_path):
+def test_gzip_for_clients_that_accept_it(tmp_path):
     responder = Responder(Truth(trace(tmp_path, (A, 0, 200, "word " * 500, []))), Behaviours())
     plain = ask(responder, A, 1, Accept_Encoding="br, gzip;q=0.0")
     packed = ask(responder, A, 1, Accept_Encoding="br, GZIP;q=0.5")
@@ -179,7 +179,7 @@ def test_gzip_for_who_takes_it(tmp_path):
     assert ask(responder, A, 1, If_None_Match=header(packed, "ETag")).status == 304
 
 
-def test_moved_pages_lead_to_where_they_are(tmp_path):
+def test_moved_pages_redirect_to_their_new_url(tmp_path):
     whole = trace(tmp_path, (A, 1, 200, "x", []), (B, 0, 200, "y", []), (B, 2, 410, "", []))
     responder = Responder(Truth(whole), Behaviours(redirects=1.0))
     assert ask(responder, A, 0).status == 404
@@ -217,16 +217,16 @@ def test_sitemaps_true_stale_and_restamped(tmp_path):
         tmp_path, (A, 0, 200, "x", []), (A, 2, 200, "y", []), (other, 3, 200, "z", []), (other, 4, 410, "", [])
     )  # fmt: skip
     url, a, c = "http://a.example/sitemap.xml", as_http(A), as_http(other)
-    shown = "2026-01-0{}T00:00:00Z".format
+    day_text = "2026-01-0{}T00:00:00Z".format
 
     def at(day, **behaviours):
         return listed(ask(Responder(Truth(whole), Behaviours(**behaviours)), url, day))
 
     assert [at(day) for day in (1, 3, 4)] == [
-        {a: shown(1)}, {a: shown(3), c: shown(4)}, {a: shown(3)},
+        {a: day_text(1)}, {a: day_text(3), c: day_text(4)}, {a: day_text(3)},
     ]  # fmt: skip
-    assert at(4, stale=1.0) == {a: shown(1)}
-    assert at(3, restamped=1.0) == {a: shown(4), c: shown(4)}
+    assert at(4, stale=1.0) == {a: day_text(1)}
+    assert at(3, restamped=1.0) == {a: day_text(4), c: day_text(4)}
 
 
 def test_a_large_sitemap_comes_in_parts(tmp_path):
@@ -254,7 +254,7 @@ def test_shares_of_hosts_are_seeded_and_about_right():
     assert both == pytest.approx(0.125, abs=0.03)  # one has nothing to do with the other
 
 
-def test_failing_hosts_fail_half_of_the_time_but_for_robots(tmp_path):
+def test_failing_hosts_fail_half_of_the_time_except_for_robots_txt(tmp_path):
     responder = Responder(Truth(trace(tmp_path, (A, 0, 200, "x", []))), Behaviours(failing=1.0))
     got = [ask(responder, A, 1) for _ in range(400)]
     failed = [response for response in got if response.status == 503]

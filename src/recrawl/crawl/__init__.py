@@ -3,8 +3,7 @@
 from recrawl.crawl.clock import CrawlClock
 from recrawl.crawl.loop import CycleResult, LiveCrawl
 from recrawl.crawl.pace import Pace
-from recrawl.crawl.run import crawl
 from recrawl.crawl.scope import Scope
-from recrawl.crawl.start import start_crawl
+from recrawl.crawl.start import crawl, start_crawl
 
 __all__ = ["CrawlClock", "CycleResult", "LiveCrawl", "Pace", "Scope", "crawl", "start_crawl"]

@@ -1,4 +1,4 @@
-"""Start a crawl from plain arguments: a store, seeds, a budget and a few options."""
+"""A crawl from plain arguments: a store, seeds, a budget and a few options."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from recrawl.planner import load_rules
 from recrawl.planner.policy import find_policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
+    from recrawl.crawl.loop import CycleResult
     from recrawl.model import Time
     from recrawl.planner import Rule
     from recrawl.protocols import Policy
@@ -62,47 +63,69 @@ def start_crawl(
 ) -> Iterator[LiveCrawl]:
     """A crawl to `run`. It can be continued later from its store, then without seeds.
 
-    The arguments are those of `recrawl crawl`: `seeds` are URLs or the lines of a seeds file,
-    `every` is the length of a cycle, `until` a time or a duration from now ("30d"), and `discover`
-    the share of the budget for pages never visited.
-    `reach`, `only`, `skip`, `depth` and `pages_per_host` make up the `Scope`. With `simulated`, the
-    time is that of the living web behind `proxy`. Further arguments go to `LiveEngine`: contact,
-    warc, timeout, … All arguments are checked before the store is created.
+    The arguments are those of `recrawl crawl`. `seeds` are URLs or the lines of a seeds file,
+    `every` is the length of a cycle, `until` a time or a duration from now ("30d"), `discover` the
+    share of the budget for pages never visited. `reach`, `only`, `skip`, `depth` and
+    `pages_per_host` make up the `Scope`. With `simulated`, the time is that of the living web at
+    `proxy`. Further arguments go to `LiveEngine`: contact, warc, timeout, …
+
+    All arguments are checked before the store is created.
     """
     seed_urls = read_seeds(seeds)
-    window_end = math.inf
+    end = math.inf
     if simulated:
-        clock, window_end = simulated_clock(proxy or "")
+        clock, end = simulated_clock(proxy or "")
     elif clock is None:
         clock = CrawlClock(time.time())  # noqa: TID251 - a live crawl reads a clock
-    pace, cycle_seconds = Pace.parse(str(budget)), _seconds(every)
-    pace.check(cycle_seconds)
-    scope = Scope(reach, tuple(only), tuple(skip), depth, pages_per_host)
+    cycle_seconds = _seconds(every)
     options: dict[str, Any] = {
         "policy": find_policy(policy, objective=objective, queries=queries, seed=seed),
+        "pace": Pace.parse(str(budget)),
+        "clock": clock,
+        "every": cycle_seconds,
+        "end": min(_end(until, clock.now()), end),
         "discover": units.share(discover) if isinstance(discover, str) else discover,
         "rules": load_rules(rules) if isinstance(rules, str | Path) else rules,
-        "every": cycle_seconds,
-        "pace": pace,
-        "clock": clock,
-        "end": min(_end(until, clock.now()), window_end),
         "seed": seed,
     }
-    engine |= {"delay": _seconds(delay), "proxy": proxy, "allow_private": allow_private}
+    options["pace"].check(cycle_seconds)
+    scope = Scope(reach, tuple(only), tuple(skip), depth, pages_per_host)
+    live = LiveEngine(
+        clock=clock.now,
+        delay=_seconds(delay),
+        proxy=proxy,
+        allow_private=allow_private,
+        **{"deadline": clock.real_seconds(cycle_seconds)} | engine,
+    )
     opened = nullcontext(store) if isinstance(store, Store) else Store.open(store, create=True)
     with opened as history:
         _wait_for_last_visit(history, clock)
         history.append(VISITS.empty_table())  # fails now if another process is writing
-        defaults: dict[str, Any] = {
-            "clock": clock.now,
-            "deadline": clock.real_seconds(cycle_seconds),
-            "validators": ValidatorTrust(history, clock.now, seed).validators,
-        }
-        with LiveEngine(**(defaults | engine)) as live:
+        live.validators = ValidatorTrust(history, clock.now, seed).validators
+        with live:
             discovery = Discovery(history, scope, seed_urls, allow_private=allow_private)
             discovery.start(now=clock.now())
             reader = SitemapReader(history, live, discovery) if sitemaps else None
             yield LiveCrawl(history, live, discovery=discovery, sitemaps=reader, **options)
+
+
+def crawl(
+    store: Store | str | Path,
+    seeds: Iterable[str] = (),
+    *,
+    cycles: int | None = None,
+    started: Callable[[LiveCrawl], None] | None = None,
+    **options: Any,
+) -> Generator[CycleResult]:
+    """Crawl the live web, and yield the result of each cycle; at most `cycles` if given.
+
+    The options are those of `start_crawl`: contact, budget, until, policy, … `started` is called
+    with the crawl before its first cycle; its `stop` ends it without losing a fetch.
+    """
+    with start_crawl(store, seeds, **options) as live:
+        if started is not None:
+            started(live)
+        yield from live.run(cycles)
 
 
 def _seconds(duration: str | float) -> float:

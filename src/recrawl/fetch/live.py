@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty
 from time import monotonic
@@ -51,6 +52,7 @@ class Progress(NamedTuple):
     hosts: int  #: hosts that wait for their turn
 
 
+@dataclass(kw_only=True, eq=False)
 class LiveEngine:
     """Fetches pages from the web with Scrapy. Use it with `with`; one at a time in a process.
 
@@ -63,47 +65,37 @@ class LiveEngine:
     makes requests conditional. `warc`: the folder of an archive.
     """
 
-    def __init__(
-        self,
-        *,
-        contact: str | None = None,
-        proxy: str | None = None,
-        allow_private: bool = False,
-        delay: float = 1.0,
-        host_concurrency: int = 1,
-        concurrency: int = 32,
-        timeout: float = 30.0,
-        deadline: float = 3600.0,
-        backoff: float = 1.0,
-        max_bytes: int = 10_000_000,
-        validators: Validators | None = None,
-        warc: str | Path | None = None,
-        clock: Callable[[], float] = time.time,  # noqa: TID251 - the live engine reads a clock
-    ) -> None:
-        _check_contact(contact, needed=not (proxy or allow_private))
-        _check_proxy(proxy)
-        _check_minimum(0, delay=delay, deadline=deadline, backoff=backoff)
-        _check_minimum(1, host_concurrency=host_concurrency, concurrency=concurrency)
-        _check_minimum(0.1, timeout=timeout)
-        _check_minimum(1, max_bytes=max_bytes)
-        self._contact = contact
-        self._proxy = proxy
-        self._allow_private = allow_private
-        self._delay = delay
-        self._host_concurrency = host_concurrency
-        self._concurrency = concurrency
-        self._timeout = timeout
-        self._deadline = deadline
-        self._backoff = backoff
-        self._max_bytes = max_bytes
-        self._validators = validators
-        self._folder = None if warc is None else Path(warc)
-        self._clock = clock
+    contact: str | None = None
+    proxy: str | None = None
+    allow_private: bool = False
+    delay: float = 1.0
+    host_concurrency: int = 1
+    concurrency: int = 32
+    timeout: float = 30.0
+    deadline: float = 3600.0
+    backoff: float = 1.0
+    max_bytes: int = 10_000_000
+    validators: Validators | None = None
+    warc: str | Path | None = None
+    clock: Callable[[], float] = time.time  # noqa: TID251 - the live engine reads a clock
+
+    def __post_init__(self) -> None:
+        _check_contact(self.contact, needed=not (self.proxy or self.allow_private))
+        _check_proxy(self.proxy)
+        self._check_minimum(0, "delay", "deadline", "backoff")
+        self._check_minimum(1, "host_concurrency", "concurrency", "max_bytes")
+        self._check_minimum(0.1, "timeout")
         self._calls: list[FetchCall] = []
         self._stopped = False
         self._closed = True
         self._archive: Archive | None = None
         self.skipped: list[SkippedPage] = []  #: pages that the last `fetch` did not request
+
+    def _check_minimum(self, minimum: float, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if not value >= minimum:
+                raise BadInput(f"LiveEngine: {name} must be at least {minimum}. Got {value!r}.")
 
     def __enter__(self) -> Self:
         with extra("crawl", "Fetching"):
@@ -113,11 +105,11 @@ class LiveEngine:
         if not _open.acquire(blocking=False):
             raise BadInput("LiveEngine: another one is open in this process. Close it first.")
         try:
-            if self._folder is not None:
+            if self.warc is not None:
                 from recrawl.fetch.warc import Archive
 
-                self._archive = Archive(self._folder, self._contact)
-                self._archive.open(self._clock())
+                self._archive = Archive(Path(self.warc), self.contact)
+                self._archive.open(self.clock())
             self._reactor = reactor()
             self._reactor.run(self._start())
         except BaseException:
@@ -146,25 +138,25 @@ class LiveEngine:
         from recrawl.fetch.download import Downloader
 
         self._downloader = Downloader(
-            contact=self._contact,
-            proxy=self._proxy,
-            allow_private=self._allow_private,
-            concurrency=self._concurrency,
-            delay=self._delay,
-            timeout=self._timeout,
-            max_bytes=self._max_bytes,
-            clock=self._clock,
+            contact=self.contact,
+            proxy=self.proxy,
+            allow_private=self.allow_private,
+            concurrency=self.concurrency,
+            delay=self.delay,
+            timeout=self.timeout,
+            max_bytes=self.max_bytes,
+            clock=self.clock,
         )
         await self._downloader.open()
         self._hosts: HostQueues[FetchTask] = HostQueues(
-            self._delay, self._host_concurrency, self._backoff
+            self.delay, self.host_concurrency, self.backoff
         )
         self._dispatcher = Dispatcher(
             self._downloader,
             hosts=self._hosts,
-            concurrency=self._concurrency,
-            allow_private=self._allow_private,
-            clock=self._clock,
+            concurrency=self.concurrency,
+            allow_private=self.allow_private,
+            clock=self.clock,
         )
 
     def fetch(self, plan: Planned) -> Iterator[pa.Table]:
@@ -174,7 +166,7 @@ class LiveEngine:
         or the canonical URL that a page names on its own site.
         """
         call = FetchCall(
-            deadline=monotonic() + self._deadline, max_unread=max(256, 2 * self._concurrency)
+            deadline=monotonic() + self.deadline, max_unread=max(256, 2 * self.concurrency)
         )
         self.skipped = []
         if self._stopped:
@@ -194,14 +186,14 @@ class LiveEngine:
         two batches of `fetch`.
         """
         calls = [
-            FetchCall(is_auxiliary=True, deadline=monotonic() + self._deadline) for _ in requested
+            FetchCall(is_auxiliary=True, deadline=monotonic() + self.deadline) for _ in requested
         ]
         for call, url in zip(calls, requested, strict=True):
             self._start_call(call, [(urls.canonical(url), {})])
         results = [self._single_result(call) for call in calls]
         for call, result in zip(calls, results, strict=True):
             self._calls.remove(call)
-            unpacked = unpack(result.body, result.header(b"Content-Encoding"), self._max_bytes)
+            unpacked = unpack(result.body, result.header(b"Content-Encoding"), self.max_bytes)
             result.body = unpacked.body
             result.problem = result.problem or unpacked.problem
         return results
@@ -239,9 +231,9 @@ class LiveEngine:
 
     def _conditional_headers(self, plan: Planned) -> Iterator[Mapping[str, str]]:
         """The headers that make the request for each page conditional."""
-        if self._validators is None:
+        if self.validators is None:
             return iter([{}] * len(plan))
-        return map(conditional, *self._validators(plan.pages))
+        return map(conditional, *self.validators(plan.pages))
 
     def _batches(self, call: FetchCall) -> Iterator[pa.Table]:
         rows: list[Row] = []
@@ -270,7 +262,7 @@ class LiveEngine:
         """Rows for pages that robots.txt forbids: failed visits, or they would stay due forever."""
         self.skipped += skipped
         forbidden = [skip.url for skip in skipped if skip.reason == ROBOTS_FORBIDS]
-        at = round(self._clock() * 1e6)
+        at = round(self.clock() * 1e6)
         return [{"url": url, "at": at, "status": NO_ANSWER, "skipped": True} for url in forbidden]
 
     def _rows(self, result: FetchResult) -> list[Row]:
@@ -285,13 +277,13 @@ class LiveEngine:
             result.seconds,
             skipped=not result.was_sent,
         )
-        visit = read_response(response, max_body_bytes=self._max_bytes)
+        visit = read_response(response, max_body_bytes=self.max_bytes)
         if (
             self._archive is not None and visit.row["status"] == result.status
         ):  # the body is complete
             self._archive.add(result)
         target = result.target if result.is_redirect else visit.canonical
-        if target and target != result.url and (self._allow_private or not is_private(target)):
+        if target and target != result.url and (self.allow_private or not is_private(target)):
             return [visit.row | {"leads_to": target}, {"url": target}]
         return [visit.row]
 
@@ -313,12 +305,6 @@ def _check_proxy(proxy: str | None) -> None:
             "LiveEngine: proxy must be http://host:port, without user name and password. "
             f"Got one with scheme {parts.scheme!r} and host {parts.hostname!r}; correct it."
         )
-
-
-def _check_minimum(minimum: float, **values: float) -> None:
-    for name, value in values.items():
-        if not value >= minimum:
-            raise BadInput(f"LiveEngine: {name} must be at least {minimum}. Got {value!r}.")
 
 
 def _import_scrapy() -> None:
