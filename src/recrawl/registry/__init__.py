@@ -15,38 +15,41 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from recrawl.errors import BadInput, UnknownPart
 from recrawl.registry.discovery import (
+    GROUPS,
+    METHODS,
     Part,
     announced,
     classes,
+    has_methods,
     is_importable,
+    is_loading,
     load_file,
     load_module,
     loaded_files,
-    module_of_that_name,
+    part_in_module_of_its_name,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from types import ModuleType
 
+__all__ = [
+    "GROUPS",
+    "Part",
+    "found_parts",
+    "import_parts",
+    "kind_of",
+    "make",
+    "outside_parts",
+    "part_class",
+    "part_label",
+    "parts",
+    "register",
+    "unknown",
+]
+
 PartClass = TypeVar("PartClass", bound=type[Any])
 
-#: Kind of part → its entry-point group.
-GROUPS = {
-    "policy": "recrawl.policies",
-    "rate": "recrawl.rates",
-    "detector": "recrawl.detectors",
-    "reader": "recrawl.readers",
-    "world": "recrawl.worlds",
-}
-#: Kind of part → the methods by which `register` recognises it.
-_METHODS = {
-    "policy": ("score", "learn"),
-    "rate": ("rate",),
-    "detector": ("changed",),
-    "reader": ("accepts", "read"),
-    "world": ("make",),
-}
 #: Expected Python type per annotation; arguments may come from the command line as text.
 _TYPES: dict[str, tuple[Any, str]] = {
     "int": (Integral, "a whole number"),
@@ -72,15 +75,14 @@ def register(part: PartClass, *, kind: str | None = None) -> PartClass:
     'constant'
     """
     kind = _check_kind(kind) if kind else kind_of(part)
-    name = vars(part).get("name")
-    if not isinstance(name, str) or not name:
-        raise BadInput(
-            f"A part needs a `name` of its own, a text. {part.__qualname__} has {name!r}."
-        )
-    if name in announced(GROUPS[kind]):
+    name = _name_of(part)
+    # A module that is being imported because of its entry point may register its classes too.
+    if not is_loading(kind) and (other := announced(kind).get(name)):
+        if other.part is part:
+            return part
         raise BadInput(
             f"name must not be that of another {kind}. Got {name!r}, which comes from "
-            f"{announced(GROUPS[kind])[name].origin}; choose another."
+            f"{other.origin}; choose another."
         )
     _registered[kind][name] = Part(part, "registered")
     return part
@@ -88,13 +90,12 @@ def register(part: PartClass, *, kind: str | None = None) -> PartClass:
 
 def parts(kind: str) -> dict[str, type[Any]]:
     """Every part of a kind by name, sorted."""
-    return {name: found.part for name, found in found_parts(kind).items()}
+    return {name: each.part for name, each in found_parts(kind).items()}
 
 
 def found_parts(kind: str) -> dict[str, Part]:
     """Every part of a kind by name, sorted, with its origin."""
-    found = announced(GROUPS[_check_kind(kind)]) | _registered[kind]
-    return dict(sorted(found.items()))
+    return dict(sorted((_registered[_check_kind(kind)] | announced(kind)).items()))
 
 
 def make(kind: str, written: str, **arguments: object) -> Any:
@@ -182,55 +183,67 @@ def _find(kind: str, written: str) -> tuple[type[Any], str, str]:
     name = name.strip()
     if name in _registered[kind]:
         return _registered[kind][name].part, name, rest
-    if (quick := module_of_that_name(GROUPS[kind], name)) is not None:
-        return quick, name, rest
+    if (part := part_in_module_of_its_name(kind, name)) is not None:
+        return part, name, rest
     if kind == "policy" and name.endswith(".json"):
         return _find(kind, "evolved")[0], name, rest
+    class_name, arguments = _split_class(rest)
     if name.endswith(".py"):
-        called, rest = _split_class(rest)
-        return _only_part(load_file(name), called, kind), name, rest
-    if "." in name and "/" not in name:
-        called, rest = _split_class(rest)
-        return _only_part(load_module(name), called, kind), called or name, rest
-    known = announced(GROUPS[kind])
-    if name not in known:
-        raise unknown(kind, name, parts(kind))
-    return known[name].part, name, rest
+        return _part_of(load_file(name), class_name, kind), name, arguments
+    known = announced(kind)
+    if name in known:
+        return known[name].part, name, rest
+    if class_name or ("." in name and "/" not in name):
+        return _part_of(load_module(name), class_name, kind), class_name or name, arguments
+    raise unknown(kind, name, parts(kind))
 
 
 def _split_class(rest: str) -> tuple[str, str]:
-    """A class name in front of the arguments, if there is one.
+    """The class name in front of the arguments, "" where there is none, and the arguments.
 
     >>> _split_class("MyPolicy:half_life=3"), _split_class("half_life=3")
     (('MyPolicy', 'half_life=3'), ('', 'half_life=3'))
     """
-    called, _, arguments = rest.partition(":")
-    return (called.strip(), arguments) if called.strip().isidentifier() else ("", rest)
+    name, _, arguments = rest.partition(":")
+    return (name.strip(), arguments) if name.strip().isidentifier() else ("", rest)
 
 
-def _only_part(module: ModuleType, called: str, kind: str) -> type[Any]:
-    """The part of a module: the class of that name, or the only part of the kind."""
-    if called:
-        part = getattr(module, called, None)
+def _part_of(module: ModuleType, class_name: str, kind: str) -> type[Any]:
+    """The part in a module: the class of that name, or else the only part of the kind."""
+    where = getattr(module, "__file__", None) or module.__name__
+    if class_name:
+        part = getattr(module, class_name, None)
         if not inspect.isclass(part):
-            raise BadInput(f"{module.__name__} has no class {called!r}.")
+            raise BadInput(f"{where} has no class {class_name!r}.")
+        if kind_of(part) != kind:
+            raise BadInput(f"{class_name} of {where} must be a {kind}. It is a {kind_of(part)}.")
+        _name_of(part)
         return part
-    found = [part for part in classes(module) if kind_of(part) == kind]
-    if len(found) != 1:
-        names = ", ".join(part.__name__ for part in found) or "none"
+    fitting = [part for part in classes(module) if has_methods(part, kind)]
+    if len(fitting) != 1:
+        names = ", ".join(part.__name__ for part in fitting) or "none"
         raise BadInput(
-            f"{getattr(module, '__file__', module.__name__)} must hold one {kind}, a class with a "
-            f"name. It holds: {names}; name the class behind a colon."
+            f"{where} must hold one {kind}, a class with a name. It holds: {names}; "
+            "write the name of the class after a colon."
         )
-    return found[0]
+    return fitting[0]
+
+
+def _name_of(part: type[Any]) -> str:
+    name = vars(part).get("name")
+    if not isinstance(name, str) or not name:
+        raise BadInput(
+            f"A part needs a `name` of its own, a text. {part.__qualname__} has {name!r}."
+        )
+    return name
 
 
 def kind_of(part: type[Any]) -> str:
     """The kind of part whose methods a class has."""
-    for kind, methods in _METHODS.items():
-        if all(callable(getattr(part, method, None)) for method in methods):
+    for kind in METHODS:
+        if has_methods(part, kind):
             return kind
-    wanted = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in _METHODS.items())
+    wanted = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in METHODS.items())
     raise BadInput(f"{part.__qualname__} has the methods of no kind of part. They are: {wanted}.")
 
 

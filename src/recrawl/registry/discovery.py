@@ -1,4 +1,4 @@
-"""Where are parts? In what installed packages announce, and in files that users name."""
+"""Where are parts? In the entry points of installed packages, and in files that users name."""
 
 from __future__ import annotations
 
@@ -25,6 +25,22 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _FILE_PREFIX = "recrawl_part_"  #: of the names of modules loaded from files
+#: Kind of part → its entry-point group.
+GROUPS = {
+    "policy": "recrawl.policies",
+    "rate": "recrawl.rates",
+    "detector": "recrawl.detectors",
+    "reader": "recrawl.readers",
+    "world": "recrawl.worlds",
+}
+#: Kind of part → the methods by which a class of that kind is recognised.
+METHODS = {
+    "policy": ("score", "learn"),
+    "rate": ("rate",),
+    "detector": ("changed",),
+    "reader": ("accepts", "read"),
+    "world": ("make",),
+}
 
 
 @public
@@ -41,10 +57,15 @@ class Part:
         return doc.strip().partition("\n")[0]
 
 
+def has_methods(part: type[Any], kind: str) -> bool:
+    """Whether a class has the methods of that kind of part."""
+    return all(callable(getattr(part, method, None)) for method in METHODS[kind])
+
+
 @cache
-def entries(group: str) -> tuple[EntryPoint, ...]:
-    """The entries of a group: those of recrawl first, then others by name."""
-    found = entry_points(group=group)
+def entries(kind: str) -> tuple[EntryPoint, ...]:
+    """The entry points of a kind: those of recrawl first, then others by name."""
+    found = entry_points(group=GROUPS[kind])
     return tuple(sorted(found, key=lambda entry: (not _is_ours(entry), entry.value)))
 
 
@@ -52,22 +73,34 @@ def _is_ours(entry: EntryPoint) -> bool:
     return entry.value.partition(".")[0] == __name__.partition(".")[0]
 
 
+_loading: set[str] = set()
+
+
+def is_loading(kind: str) -> bool:
+    """Whether the parts of a kind are just being imported."""
+    return kind in _loading
+
+
 @cache
-def announced(group: str) -> dict[str, Part]:
+def announced(kind: str) -> dict[str, Part]:
     """Parts that installed packages announce. One that cannot be imported is only a warning."""
-    found: dict[str, Part] = {}
-    for entry in entries(group):
-        package = entry.dist
-        origin = f"{package.name} {package.version}" if package else entry.value
-        for part in _load_entry(entry, origin):
-            if (name := part.name) in found:
-                _log.warning(
-                    "%s: %r of %s is left out, %s has one of that name.",
-                    group, name, origin, found[name].origin,
-                )  # fmt: skip
-            else:
-                found[name] = Part(part, origin)
-    return found
+    parts: dict[str, Part] = {}
+    _loading.add(kind)
+    try:
+        for entry in entries(kind):
+            package = entry.dist
+            origin = f"{package.name} {package.version}" if package else entry.value
+            for part in _load_entry(entry, origin):
+                if not has_methods(part, kind):
+                    continue
+                if (other := parts.setdefault(part.name, Part(part, origin))).part is not part:
+                    _log.warning(
+                        "The %s %r of %s is left out, %s has one of that name.",
+                        kind, part.name, origin, other.origin,
+                    )  # fmt: skip
+    finally:
+        _loading.discard(kind)
+    return parts
 
 
 def _load_entry(entry: EntryPoint, origin: str) -> Iterator[type[Any]]:
@@ -155,12 +188,12 @@ def load_module(name: str) -> ModuleType:
         raise BadInput(f"{name} could not be imported: {type(error).__name__}: {error}") from error
 
 
-def module_of_that_name(group: str, name: str) -> type[Any] | None:
-    """The part, if a package that is announced holds it in a module of the same name.
+def part_in_module_of_its_name(kind: str, name: str) -> type[Any] | None:
+    """The part, if an announced package holds it in a module of the same name; else None.
 
     This saves the import of every other part of the kind.
     """
-    for entry in entries(group):
+    for entry in entries(kind):
         package, stem = entry.value, name.replace("-", "_")
         if ":" in package or not stem.isidentifier():
             continue

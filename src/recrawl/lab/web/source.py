@@ -26,7 +26,8 @@ def trace_of(
     window: tuple[Time, Time] | None = None,
 ) -> Trace:
     """The trace of a folder or file, else of a world of that name and size."""
-    if Path(name).exists() or "/" in name:
+    is_world = name.partition(":")[0].endswith(".py")
+    if not is_world and (Path(name).exists() or "/" in name):
         return open_trace(name, window=window, cohort="all")
     world = registry.make("world", name)
     sizes = {"pages": pages, "days": days}
