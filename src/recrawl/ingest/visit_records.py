@@ -1,7 +1,8 @@
-"""What does one value in our own columns mean? Wrong values are told by ValueError or TypeError."""
+"""One record with the columns of a visit → a row; ValueError or TypeError for a wrong value."""
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from recrawl.errors import BadUrl
@@ -19,37 +20,34 @@ if TYPE_CHECKING:
 
 
 def row_of(record: dict[str, Any]) -> Row:
-    """One record in our own columns as a visit."""
+    """The record as a visit. A text without a digest gets one."""
     record = {key: value for key, value in record.items() if value is not None and value != ""}
     if not isinstance(record.get("url"), str):
-        raise ValueError("The url is missing.")  # noqa: TRY004 - one kind of malformed
+        raise ValueError("The url is missing.")  # noqa: TRY004 - as for any malformed record
     record.setdefault("reported", record.get("changed"))
-    row = {n: _CELLS[n](record[n]) for n in VISITS.names if record.get(n) is not None}
+    row = {n: _CONVERTERS[n](record[n]) for n in VISITS.names if record.get(n) is not None}
     if "digest" not in row and "text" in row:
-        said = parse(row["text"].encode(), url=row["url"], content_type="text/plain; charset=utf-8")
-        row |= {"digest": said.digest, "digest_of": said.digest_of}
+        page = parse(row["text"].encode(), url=row["url"], content_type="text/plain; charset=utf-8")
+        row |= {"digest": page.digest, "digest_of": page.digest_of}
     if "digest" in row:
         row.setdefault("digest_of", "given")
     return row | _outlinks(row)
 
 
 def _outlinks(row: Row) -> Row:
-    """The links as pages: absolute, canonical, without those that are none or the page itself."""
+    """The links, absolute and canonical, without those to the page itself or to no web page."""
     if "links" not in row:
         return {"nofollow": None}
     try:
-        found = resolved(row["links"], row["url"])
+        links = resolved(row["links"], row["url"])
     except BadUrl:
-        return {}  # the visit itself will be rejected
+        return {}  # the validation rejects this visit
+    left_out = (None, canonical(row["url"]))
+    is_kept = [link not in left_out for link in links]
     flags = row.get("nofollow")
-    whole = flags is not None and len(flags) == len(found)
-    pairs = zip(found, flags if flags is not None and whole else found, strict=True)
-    page = canonical(row["url"])
-    kept = [(link, flag) for link, flag in pairs if link not in (None, page)]
-    return {
-        "links": [link for link, _ in kept],
-        "nofollow": [flag for _, flag in kept] if whole else None,
-    }
+    if flags is not None:
+        flags = list(compress(flags, is_kept)) if len(flags) == len(links) else None
+    return {"links": list(compress(links, is_kept)), "nofollow": flags}
 
 
 def _text(value: Any) -> str:
@@ -60,18 +58,18 @@ def _text(value: Any) -> str:
 
 def _whole(value: Any, low: int, high: int) -> int:
     number = int(value)
-    rounded = isinstance(value, float) and number != value
-    if isinstance(value, bool) or rounded or not low <= number <= high:
+    has_fraction = isinstance(value, float) and number != value
+    if isinstance(value, bool) or has_fraction or not low <= number <= high:
         raise ValueError(f"Not a whole number from {low} to {high}: {value!r}.")
     return number
 
 
 def _unsigned(value: Any) -> int:
-    return _whole(value, -(2**63), 2**64 - 1) % 2**64  # some stores have signed numbers only
+    return _whole(value, -(2**63), 2**64 - 1) % 2**64  # some programs have signed numbers only
 
 
 def digest(value: Any) -> int:
-    """A whole number as it is, any other text by its hash."""
+    """A whole number is the digest itself; any other text is hashed."""
     text = str(value)
     if len(text) <= 20 and text.isascii() and text.isdigit():
         number = int(text)
@@ -88,11 +86,12 @@ def _flag(value: Any) -> bool:
     return flag
 
 
-def _list(value: Any, cell: Callable[[Any], Any]) -> list[Any]:
-    return [cell(item) for item in (value.split() if isinstance(value, str) else value)]
+def _list(value: Any, convert: Callable[[Any], Any]) -> list[Any]:
+    return [convert(item) for item in (value.split() if isinstance(value, str) else value)]
 
 
-_CELLS: dict[str, Callable[[Any], Any]] = {
+#: Column → the function that makes its value.
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "url": _text,
     "at": micros,
     "status": status_code,

@@ -1,7 +1,7 @@
-"""How does a table in our own columns (JSON lines, CSV, Parquet) become visits?
+"""Tables with the columns of a visit (JSON lines, CSV, Parquet) → visits.
 
-Only `url` must be filled. Times are ISO 8601 or epoch seconds; a digest is a whole number or
-any text; `changed` is another name for `reported`; columns nobody knows are left out.
+Only `url` must be filled. Times are ISO 8601 or epoch seconds. A digest is a whole number or any
+text. `changed` is another name for `reported`. Unknown columns are left out.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from recrawl.protocols import Source
 
 COLUMNS = (*VISITS.names, "changed")
-TIMES = ("at", "last_modified")
-_NOT_FAST = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
+TIME_COLUMNS = ("at", "last_modified")
+_NEEDS_ROWS = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 
 
-def require(found: Iterable[str], filename: str) -> None:
-    """Refuse a file without the columns that every visit needs."""
-    names = list(found)
+def require_columns(names: list[str], filename: str) -> None:
+    """Refuse a file that lacks a column which every visit needs."""
     for column in ("url", "at"):
         if column not in names:
             listed = ", ".join(names[:40]) or "none"
@@ -42,19 +41,19 @@ def require(found: Iterable[str], filename: str) -> None:
 
 
 def visits(part: pa.Table, source: Source, place: str, first: int) -> pa.Table:
-    """The rows as visits: column by column, or row by row where one does not fit its column.
+    """The table as visits: column by column, or row by row if a value does not fit its column.
 
-    A row's place in the file is told as `place` and its number, counted from `first`.
+    Rejected rows are named by `place` and their number, counted from `first`.
     """
     try:
         return _by_column(part)
-    except _NOT_FAST:
+    except _NEEDS_ROWS:
         numbered = ((f"{place} {i}", row) for i, row in enumerate(part.to_pylist(), first))
         return by_row(numbered, source)
 
 
 def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> pa.Table:
-    """The records as visits; those with a value that cannot be are rejected."""
+    """The records as visits; those with an invalid value are rejected."""
     rows: list[Row] = []
     for where, record in records:
         try:
@@ -65,28 +64,28 @@ def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> pa.
 
 
 def _by_column(part: pa.Table) -> pa.Table:
-    found = {name: part[name] for name in part.column_names}
-    if "changed" in found:
-        names = [name for name in ("reported", "changed") if name in found]
-        found["reported"] = pc.coalesce(*(found[name].cast(pa.bool_()) for name in names))
+    given = {name: part[name] for name in part.column_names}
+    if "changed" in given:
+        names = [name for name in ("reported", "changed") if name in given]
+        given["reported"] = pc.coalesce(*(given[name].cast(pa.bool_()) for name in names))
     columns = []
     for field in VISITS:
-        column = found.get(field.name)
+        column = given.get(field.name)
         if column is None or column.null_count == len(column):
             columns.append(pa.nulls(len(part), field.type))
         else:
             columns.append(_column(column, field))
-    made = pa.table(columns, schema=VISITS)
-    if made["url"].null_count or made["links"].null_count < len(made):
-        raise pa.ArrowInvalid("needs a look at each row")
-    return _with_digests(made)
+    table = pa.table(columns, schema=VISITS)
+    if table["url"].null_count or table["links"].null_count < len(table):
+        raise pa.ArrowInvalid("must be read row by row")
+    return _with_digest_kinds(table)
 
 
 def _column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    if field.name in TIMES:
+    if field.name in TIME_COLUMNS:
         return _times(column)
     if field.name == "digest" and not pa.types.is_unsigned_integer(kind):
         return _digests(column)
@@ -103,8 +102,8 @@ def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind, utc = column.type, pa.timestamp("us", tz="UTC")
     if pa.types.is_temporal(kind):
         whole = pa.timestamp("us", tz=getattr(kind, "tz", None))
-        finer = getattr(kind, "unit", None) == "ns"  # which may be rounded; nothing may wrap
-        return column.cast(whole, safe=not finer).cast(utc)
+        is_finer = getattr(kind, "unit", None) == "ns"  # may be rounded; others must not overflow
+        return column.cast(whole, safe=not is_finer).cast(utc)
     if pa.types.is_string(kind) or _is_large(kind):
         return _times_in_text(column, utc)
     if pa.types.is_boolean(kind):
@@ -112,7 +111,7 @@ def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
     seconds = column.cast(pa.float64())
     seconds = pc.if_else(pc.greater(pc.abs(seconds), 1e11), pc.divide(seconds, 1e3), seconds)
     if not (pc.max(pc.abs(seconds)).as_py() or 0.0) < 1e12:
-        raise pa.ArrowInvalid("beyond any time")
+        raise pa.ArrowInvalid("not a time")
     return pc.round(pc.multiply(seconds, 1e6)).cast(pa.int64()).cast(utc)
 
 
@@ -124,7 +123,7 @@ def _times_in_text(column: pa.ChunkedArray, utc: pa.DataType) -> pa.ChunkedArray
             continue
     numbers = column.cast(pa.float64())
     if (pc.min(pc.abs(numbers)).as_py() or 0.0) < MIN_SECONDS_IN_TEXT:
-        raise pa.ArrowInvalid("needs a look at each row")
+        raise pa.ArrowInvalid("must be read row by row")
     return _times(numbers)
 
 
@@ -135,16 +134,15 @@ def _digests(column: pa.ChunkedArray) -> pa.ChunkedArray:
             return numbers
     except pa.ArrowInvalid:
         pass
-    made = [None if v is None else digest(v) for v in column.to_pylist()]
-    return pa.chunked_array([pa.array(made, pa.uint64())])
+    digests = [None if value is None else digest(value) for value in column.to_pylist()]
+    return pa.chunked_array([pa.array(digests, pa.uint64())])
 
 
-def _with_digests(made: pa.Table) -> pa.Table:
-    """A digest of the text where none came, and the kind of those that came without."""
-    came, kind = made["digest"], made["digest_of"]
-    bare = pc.and_(pc.is_null(came), pc.is_valid(made["text"]))
-    if pc.any(bare).as_py():
-        raise pa.ArrowInvalid("needs a look at each row")
-    given = pc.if_else(pc.is_valid(came), "given", pa.scalar(None, pa.string()))
+def _with_digest_kinds(table: pa.Table) -> pa.Table:
+    """The table with `digest_of` filled for every digest."""
+    is_missing = pc.and_(pc.is_null(table["digest"]), pc.is_valid(table["text"]))
+    if pc.any(is_missing).as_py():  # the digest of the text is to be computed
+        raise pa.ArrowInvalid("must be read row by row")
+    given = pc.if_else(pc.is_valid(table["digest"]), "given", pa.scalar(None, pa.string()))
     place = VISITS.get_field_index("digest_of")
-    return made.set_column(place, VISITS.field(place), pc.coalesce(kind, given))
+    return table.set_column(place, VISITS.field(place), pc.coalesce(table["digest_of"], given))

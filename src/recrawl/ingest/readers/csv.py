@@ -1,4 +1,4 @@
-"""Visits as comma-separated values, in our own columns."""
+"""Comma-separated values with the columns of a visit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Csv:
-    """Visits as comma-separated values under a line of column names."""
+    """Visits as comma-separated values; the first line has the column names."""
 
     name: ClassVar[str] = "csv"
 
@@ -30,18 +30,18 @@ class Csv:
 
     def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
         names: list[str] = []
-        for number, block in _balanced(blocks(stream, source)):
+        for number, block in _whole_rows(blocks(stream, source)):
             if not names:
                 first, _, block = block.partition(b"\n")
                 names = csv_names(first.decode().rstrip("\r"))
-                visit_tables.require(names, source.filename)
+                visit_tables.require_columns(names, source.filename)
                 number += 1
             if block.strip():
                 yield from _Block(names, source, number).read(block)
 
 
-def _balanced(parts: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Blocks that do not end within quotes; where a quote stays open, blocks of a great size."""
+def _whole_rows(parts: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
+    """Blocks that do not end within quotes, unless a quote stays open for too long."""
     held: list[bytes] = []
     start, size, quotes = 1, 0, 0
     for number, block in parts:
@@ -56,44 +56,44 @@ def _balanced(parts: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
 
 
 class _Block:
-    """One block of lines: its rows, and those of lines that only a stray quote had hidden."""
+    """One block of lines: its rows, and those of lines that a stray quote hides."""
 
     def __init__(self, names: list[str], source: Source, number: int) -> None:
         self._names = names
         self._source = source
-        self._where = f"after line {number - 1}"  # blank and quoted lines: rows have no number
+        self._where = f"after line {number - 1}"  # rows are not lines: some are blank or quoted
         self._hidden: list[str] = []
 
     def read(self, block: bytes) -> Iterator[pa.Table]:
         if block.count(b'"') % 2:
-            # A file cut within quotes: what comes before the line of its last quote is whole.
+            # A file cut within quotes: the lines before that of its last quote are whole.
             line = block.rfind(b"\n", 0, block.rfind(b'"')) + 1
             line = line if block[:line].count(b'"') % 2 == 0 else 0
             block, rest = block[:line], block[line:]
             self._hidden.append(rest.decode())
         if block.strip():
-            yield self._parse(block, within_quotes=True)
+            yield self._parse(block, newlines_in_values=True)
         for text in self._hidden:
             yield from self._read_lines(text.split("\n"))
 
     def _read_lines(self, lines: list[str]) -> Iterator[pa.Table]:
-        """No value goes over the end of a line here."""
+        """Read lines one by one: no value goes over the end of a line."""
         whole = [line for line in lines if line.count('"') % 2 == 0]
         for line in lines:
             if line.count('"') % 2:
                 self._source.reject(self._where, "A quote is not closed.", line)
         if any(line.strip() for line in whole):
-            yield self._parse("\n".join(whole).encode(), within_quotes=False)
+            yield self._parse("\n".join(whole).encode(), newlines_in_values=False)
 
-    def _parse(self, block: bytes, *, within_quotes: bool) -> pa.Table:
+    def _parse(self, block: bytes, *, newlines_in_values: bool) -> pa.Table:
         wanted = [name for name in visit_tables.COLUMNS if name in self._names]
-        found = pyarrow.csv.read_csv(
+        table = pyarrow.csv.read_csv(
             pa.BufferReader(block),
             read_options=pyarrow.csv.ReadOptions(
                 column_names=self._names, block_size=len(block) + 1, use_threads=False
             ),
             parse_options=pyarrow.csv.ParseOptions(
-                newlines_in_values=within_quotes, invalid_row_handler=self._misshapen
+                newlines_in_values=newlines_in_values, invalid_row_handler=self._invalid_row
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(wanted, pa.string()),
@@ -102,9 +102,9 @@ class _Block:
                 null_values=[""],
             ),
         )
-        return visit_tables.visits(found, self._source, f"{self._where}, row", 1)
+        return visit_tables.visits(table, self._source, f"{self._where}, row", 1)
 
-    def _misshapen(self, row: pyarrow.csv.InvalidRow) -> str:
+    def _invalid_row(self, row: pyarrow.csv.InvalidRow) -> str:
         if "\n" in row.text.strip():
             self._hidden.append(row.text)
         else:

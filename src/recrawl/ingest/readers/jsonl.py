@@ -1,4 +1,4 @@
-"""Visits as JSON lines, in our own columns."""
+"""JSON lines with the columns of a visit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recrawl.protocols import Source
 
-_FOREIGN = {"fetchTime", "discovered", "known"}  # keys of other formats in JSON lines
+_FOREIGN_KEYS = {"fetchTime", "discovered", "known"}  # of other formats in JSON lines
 
 
 class JsonLines:
@@ -31,51 +31,51 @@ class JsonLines:
 
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         keys = json_keys(head)
-        return "url" in keys and not keys & _FOREIGN
+        return "url" in keys and not keys & _FOREIGN_KEYS
 
     def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
         for number, block in blocks(stream, source):
             try:
-                found = _at_once(block)
+                table = _read_block(block)
             except pa.ArrowInvalid:
-                yield visit_tables.by_row(_one_by_one(number, block, source), source)
+                yield visit_tables.by_row(_read_lines(number, block, source), source)
             else:
-                yield visit_tables.visits(found, source, "line", number)
+                yield visit_tables.visits(table, source, "line", number)
 
 
-def _at_once(block: bytes) -> pa.Table:
-    """All lines in one go; an error if any is not an object with values of the usual types."""
-    found = pyarrow.json.read_json(
+def _read_block(block: bytes) -> pa.Table:
+    """All lines at once; `ArrowInvalid` if one is not an object with values of the usual types."""
+    table = pyarrow.json.read_json(
         pa.BufferReader(block),
         read_options=pyarrow.json.ReadOptions(block_size=len(block) + 1, use_threads=False),
         parse_options=pyarrow.json.ParseOptions(
             explicit_schema=_schema(block), unexpected_field_behavior="ignore"
         ),
     )
-    if len(found) != block.count(b"\n") + (not block.endswith(b"\n")):
-        raise pa.ArrowInvalid("not an object a line")  # nor can lines be told from rows
-    return found
+    if len(table) != block.count(b"\n") + (not block.endswith(b"\n")):
+        raise pa.ArrowInvalid("not one object in each line")  # rows have no line numbers then
+    return table
 
 
 def _schema(block: bytes) -> pa.Schema:
-    """The types of the first line, which most others share."""
+    """The types of the values in the first line, which most others share."""
     try:
         first: dict[str, Any] = dict(json.loads(block.split(b"\n", 1)[0]))
     except (ValueError, TypeError, RecursionError):
         raise pa.ArrowInvalid("the first line is not an object") from None
-    loose = {name: _loose(first.get(name)) for name in visit_tables.TIMES}
-    loose["digest"] = pa.uint64() if isinstance(first.get("digest"), int) else pa.string()
-    kinds = {field.name: field.type for field in VISITS} | {"changed": pa.bool_()} | loose
-    return pa.schema(list(kinds.items()))
+    types = {field.name: field.type for field in VISITS} | {"changed": pa.bool_()}
+    types |= {name: _time_type(first.get(name)) for name in visit_tables.TIME_COLUMNS}
+    types["digest"] = pa.uint64() if isinstance(first.get("digest"), int) else pa.string()
+    return pa.schema(list(types.items()))
 
 
-def _loose(value: Any) -> pa.DataType:
+def _time_type(value: Any) -> pa.DataType:
     if isinstance(value, int) and value > 1 << 53:
         return pa.uint64()
     return pa.float64() if isinstance(value, int | float) else pa.string()
 
 
-def _one_by_one(number: int, block: bytes, source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_lines(number: int, block: bytes, source: Source) -> Iterator[tuple[str, dict[str, Any]]]:
     for i, line in lines(number, block):
         try:
             yield f"line {i}", json_object(line)

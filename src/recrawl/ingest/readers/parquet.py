@@ -1,4 +1,4 @@
-"""Visits as Parquet, in our own columns."""
+"""Parquet with the columns of a visit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Parquet:
-    """Visits as Parquet, one row a visit."""
+    """Visits as Parquet, one row for each."""
 
     name: ClassVar[str] = "parquet"
 
@@ -36,28 +36,28 @@ class Parquet:
 
     def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
         if stream.seekable():
-            yield from _groups(stream, source)
+            yield from _row_groups(stream, source)
             return
-        with tempfile.TemporaryFile() as copy:  # its index is at the end
+        with tempfile.TemporaryFile() as copy:  # the index of the file is at its end
             shutil.copyfileobj(stream, copy)
-            yield from _groups(copy, source)
+            yield from _row_groups(copy, source)
 
 
-def _groups(file: IO[bytes], source: Source) -> Iterator[pa.Table]:
+def _row_groups(file: IO[bytes], source: Source) -> Iterator[pa.Table]:
     try:
-        found = pyarrow.parquet.ParquetFile(file)
+        parquet = pyarrow.parquet.ParquetFile(file)
     except (pa.ArrowException, OSError) as error:
         raise BadInput(
             f"The file {source.filename!r} is not a whole Parquet file: {error}. Make it again."
         ) from error
-    names = found.schema_arrow.names
-    visit_tables.require(names, source.filename)
+    names = parquet.schema_arrow.names
+    visit_tables.require_columns(names, source.filename)
     wanted = [name for name in visit_tables.COLUMNS if name in names]
-    for group in range(found.num_row_groups):
+    for group in range(parquet.num_row_groups):
         row = 1
         try:
-            for part in found.iter_batches(10_000, row_groups=[group], columns=wanted):
-                part.validate(full=True)  # the file may say of any bytes that they are text
+            for part in parquet.iter_batches(10_000, row_groups=[group], columns=wanted):
+                part.validate(full=True)  # text may be invalid UTF-8
                 place = f"row group {group}, row"
                 yield visit_tables.visits(pa.Table.from_batches([part]), source, place, row)
                 row += len(part)

@@ -1,4 +1,4 @@
-"""Web archives: what was fetched, with its content."""
+"""Web archives: fetched pages with their content."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ with warnings.catch_warnings():  # the package warns of its own old parts when i
     warnings.simplefilter("ignore", DeprecationWarning)
     from fastwarc.warc import ArchiveIterator, WarcRecordType
 
-_LARGEST = 16 << 20  # bytes of a record that are looked at
-_WANTED = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.unknown
-_BLANK = re.compile(rb"\r?\n\r?\n")
+_MAX_RECORD_BYTES = 16 << 20  # that are read
+_TYPES = WarcRecordType.response | WarcRecordType.revisit | WarcRecordType.unknown
+_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})\b")
 
 
@@ -54,13 +54,13 @@ class Warc:
 
 
 def _rows(stream: ResumableStream, source: Source) -> Iterator[Row]:
-    """Records, over any stretch that is not one: the next that begins well is looked for."""
+    """The visits of all records. After damaged bytes, reading continues at the next record."""
     while stream.has_more():
         start = 0
         try:
-            for record in ArchiveIterator(stream, _WANTED, parse_http=False, stream_detect=False):
+            for record in ArchiveIterator(stream, _TYPES, parse_http=False, stream_detect=False):
                 start = record.stream_pos
-                yield from _taken(record, stream.base + start, source)
+                yield from _visits(record, stream.base + start, source)
         except CutShort:
             raise
         except OSError as error:
@@ -70,7 +70,7 @@ def _rows(stream: ResumableStream, source: Source) -> Iterator[Row]:
         stream.skip_to_record(after=start)
 
 
-def _taken(record: Any, place: int, source: Source) -> Iterator[Row]:
+def _visits(record: Any, place: int, source: Source) -> Iterator[Row]:
     try:
         row = _row(record)
     except MALFORMED as error:
@@ -81,7 +81,7 @@ def _taken(record: Any, place: int, source: Source) -> Iterator[Row]:
 
 
 def _row(record: Any) -> Row | None:
-    """The visit a record tells of; none if it is not of a web page."""
+    """The visit that a record describes; None if it is not of a web page."""
     headers = record.headers
     length = int(headers["Content-Length"])
     if record.record_type == WarcRecordType.unknown:
@@ -92,26 +92,27 @@ def _row(record: Any) -> Row | None:
     at = micros(headers["WARC-Date"])
     if at is None:
         raise ValueError("The WARC-Date is empty.")
-    block = record.reader.read(min(length, _LARGEST))  # asking for more takes memory for more
-    if len(block) < min(length, _LARGEST):
+    size = min(length, _MAX_RECORD_BYTES)
+    block = record.reader.read(size)
+    if len(block) < size:
         raise ValueError(f"The record ends after {len(block)} of {length} bytes.")
-    status, http, body = _http(block)
+    status, http, body = _http_parts(block)
     if record.record_type == WarcRecordType.revisit:
-        unchanged = "server-not-modified" in (headers.get("WARC-Profile") or "")
-        answered = NOT_MODIFIED if unchanged else status or 200
-        row: Row = {"url": url, "at": at, "status": answered, "reported": False}
+        is_not_modified = "server-not-modified" in (headers.get("WARC-Profile") or "")
+        status = NOT_MODIFIED if is_not_modified else status or 200
+        row: Row = {"url": url, "at": at, "status": status, "reported": False}
         return row | validators(at, http)
     if status is None:
         raise ValueError("The response has no HTTP status line.")
     return read_response(Response(url, at / 1e6, status, http, body)).row
 
 
-def _http(block: bytes) -> tuple[int | None, dict[str, str], bytes]:
-    """Status, headers and body; tolerant of what servers and old crawlers wrote."""
+def _http_parts(block: bytes) -> tuple[int | None, dict[str, str], bytes]:
+    """Status, headers and body; tolerates the errors of servers and old crawlers."""
     line = _STATUS.match(block)
     if not line:
         return None, {}, block
-    blank = _BLANK.search(block)
+    blank = _BLANK_LINE.search(block)
     head, body = (block[: blank.start()], block[blank.end() :]) if blank else (block, b"")
     headers: dict[str, str] = {}
     for field in head.decode("latin-1").split("\n")[1:]:
@@ -119,12 +120,12 @@ def _http(block: bytes) -> tuple[int | None, dict[str, str], bytes]:
         if colon:
             headers.setdefault(key.strip().lower(), value.strip())
     if "chunked" in headers.get("transfer-encoding", "").lower():
-        body = _joined(body)
+        body = _unchunked(body)
     return int(line[1]), headers, body
 
 
-def _joined(body: bytes) -> bytes:
-    """The chunks of a chunked body; the body itself where the crawler had joined them already."""
+def _unchunked(body: bytes) -> bytes:
+    """The joined chunks of a chunked body; the body itself if the crawler joined them already."""
     chunks: list[bytes] = []
     place = 0
     while (end := body.find(b"\n", place)) >= 0:
