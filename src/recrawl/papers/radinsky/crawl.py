@@ -9,6 +9,7 @@ import numpy as np
 
 import recrawl
 from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
+from recrawl.lab.markdown import markdown
 from recrawl.lab.metrics import daily
 from recrawl.lab.replay import replay
 from recrawl.lab.statistics import paired_difference
@@ -58,18 +59,17 @@ class CrawlFreshness:
             "`coin`, all days, with the 95 % interval of a block bootstrap. Found: share of",
             "fetches that showed a change.",
             "",
-            f"| policy | {' | '.join(map(str, ends))} | all days | gain | found |",
-            "|---" * (len(list(ends)) + 4) + "|",
         ]
+        rows = []
         for policy, fresh in self.fresh.items():
-            cells = [f"{fresh[end - STEP : end].mean():.4f}" for end in ends]
+            cells = [f"`{policy}`", *(f"{fresh[end - STEP : end].mean():.4f}" for end in ends)]
             gain = ""
             if policy != BASELINE:
                 test = paired_difference(fresh, self.fresh[BASELINE])
                 gain = f"{test.mean:+.4f} ({test.low:+.4f} to {test.high:+.4f})"
-            cells += [f"{fresh.mean():.4f}", gain, f"{self.change_ratio[policy]:.2%}"]
-            lines.append(f"| `{policy}` | {' | '.join(cells)} |")
-        return "\n".join(lines) + "\n"
+            rows.append([*cells, f"{fresh.mean():.4f}", gain, f"{self.change_ratio[policy]:.2%}"])
+        head = ["policy", *map(str, ends), "all days", "gain", "found"]
+        return "\n".join([*lines, *markdown(head, rows)]) + "\n"
 
 
 def replay_policies(

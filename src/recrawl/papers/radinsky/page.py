@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
+from recrawl.lab.markdown import markdown
 from recrawl.lab.statistics import fold_test
 from recrawl.lab.traces import open_trace
 from recrawl.lab.worlds import write
@@ -202,10 +203,8 @@ def other_seeds(_: Any) -> str:
         f"{OTHER_SEEDS[0]} to {OTHER_SEEDS[-1]}, not used before, with 64 pages each. Mean "
         "accuracy over pages; p of paired t-tests over pages.",
         "",
-        "| seed | followed | 1D, majority | 2D | 3D | 2D − 1D | p | 3D − 2D | p |",
-        "|---|---|---|---|---|---|---|---|---|",
     ]
-    n_ordered, n_false = 0, 0
+    rows, n_ordered, n_false = [], 0, 0
     for follow in ("true", "false"):
         for seed in OTHER_SEEDS:
             report(seed, follow)
@@ -220,9 +219,11 @@ def other_seeds(_: Any) -> str:
             cells = [f"{value.mean():.2%}" for value in accuracy.values()]
             cells += [cell for test in tests for cell in (f"{test.mean:+.2%}", f"{test.p:.2g}")]
             followed = "leaders" if follow == "true" else "none visible"
-            lines.append(f"| {seed} | {followed} | {' | '.join(cells)} |")
+            rows.append([str(seed), followed, *cells])
+    head = ["seed", "followed", "1D, majority", "2D", "3D", "2D − 1D", "p", "3D − 2D", "p"]
     n_seeds = len(OTHER_SEEDS)
     lines += [
+        *markdown(head, rows),
         "",
         f"Where leaders are followed, 3D > 2D > 1D, both significantly (p < 0.05), in {n_ordered} "
         f"of {n_seeds} worlds; where none is, 3D beats 2D significantly in {n_false} of {n_seeds}.",
@@ -250,9 +251,8 @@ def pages_by_filter(_: Any) -> str:
         "",
         "Their behaviour flips on 30 % of the days or more, of all days of the trace.",
         "",
-        "| trace | pages | significant changes (chi-squared) | any change |",
-        "|---|---|---|---|",
     ]
+    rows = []
     for path in sorted(path.parent for path in TRACES.glob("*/versions.parquet")):
         trace = open_trace(path)
         version = versions_by_day(trace, days_of(trace))
@@ -260,8 +260,9 @@ def pages_by_filter(_: Any) -> str:
             f"{len(passing_pages(trace, version, PredictionProtocol(detector=detector))[0]):,}"
             for detector in ("chi-squared", "digest")
         ]
-        lines.append(f"| {path.name} | {len(trace):,} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        rows.append([path.name, f"{len(trace):,}", *cells])
+    head = ["trace", "pages", "significant changes (chi-squared)", "any change"]
+    return "\n".join([*lines, *markdown(head, rows)]) + "\n"
 
 
 def kept_text(name: str, function: Callable[[Any], str]) -> str:

@@ -10,6 +10,7 @@ from scipy.stats import rankdata
 
 from recrawl import units
 from recrawl.lab.charts import curves, smoothed
+from recrawl.lab.markdown import markdown
 from recrawl.lab.statistics import fold_test, holm
 from recrawl.papers.radinsky.data import EXPERT_COUNTS, TRAINING_SIZES
 from recrawl.papers.radinsky.experiment import MAIN
@@ -127,18 +128,19 @@ def _table(
 ) -> Iterator[str]:
     yield f"### {name}"
     yield ""
-    yield "| method | paper | ours | 95 % interval | balanced | AUC | experts better by | p |"
-    yield "|---|---|---|---|---|---|---|---|"
     main = methods[MAIN].accuracy
     known = np.isfinite(main)
     tests = [fold_test(main[known], methods[key].accuracy[known]) for _, key, _ in rows]
     adjusted = holm([test.p for test in tests])
+    table = []
     for (label, key, theirs), test, p in zip(rows, tests, adjusted, strict=True):
         ours = methods[key]
         cells = [label, f"{theirs:.2%}" if theirs else "", f"{np.nanmean(ours.accuracy):.2%}"]
         cells += [f"{ours.low:.2%} to {ours.high:.2%}", f"{ours.balanced:.2%}", f"{ours.auc:.3f}"]
         cells += ["", ""] if key == MAIN else [f"{test.mean:+.2%}", f"{p:.2g}"]
-        yield f"| {' | '.join(cells)} |"
+        table.append(cells)
+    head = "method, paper, ours, 95 % interval, balanced, AUC, experts better by, p"
+    yield from markdown(head.split(", "), table)
 
 
 def _mean(methods: dict[str, MethodAccuracy], name: str) -> float:
@@ -176,10 +178,8 @@ def _figure_7(methods: dict[str, MethodAccuracy]) -> Iterator[str]:
 
 
 def _accuracy_table(columns: Sequence[int], rows: dict[str, list[float]]) -> Iterator[str]:
-    yield f"| method | {' | '.join(map(str, columns))} |"
-    yield "|---" * (len(columns) + 1) + "|"
-    for label, values in rows.items():
-        yield f"| {label} | {' | '.join(f'{value:.2%}' for value in values)} |"
+    cells = ([label, *(f"{value:.2%}" for value in values)] for label, values in rows.items())
+    yield from markdown(["method", *map(str, columns)], cells)
 
 
 def draw_figures(result: Predictions, crawl: CrawlFreshness) -> dict[str, str]:
