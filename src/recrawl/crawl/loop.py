@@ -99,13 +99,7 @@ class LiveCrawl:
             allowed = self.pace.allowed(self.store, now=now, until=now + self.every)
         budget = Budget(fetches=allowed, discover=self.discover, every=self.every)
         plan = turn(
-            self.store,
-            self.policy,
-            self,
-            budget,
-            now=now,
-            rules=self.rules,
-            seed=self.seed,
+            self.store, self.policy, self, budget, now=now, rules=self.rules, seed=self.seed
         )
         counts = _visit_counts(self.store, now)
         return CycleResult(

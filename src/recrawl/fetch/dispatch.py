@@ -6,7 +6,7 @@ Everything here runs in the thread of the reactor.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
@@ -35,20 +35,18 @@ MAX_UNREAD_BYTES = 64 << 20  #: about how many bytes of bodies may wait to be re
 CallItem = FetchResult | SkippedPage | BaseException | None
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class FetchCall:
     """One call of `fetch` or `get`: the queue of its results, and when it has to end."""
 
-    def __init__(
-        self, *, deadline: float = NEVER, max_unread: int = 256, is_auxiliary: bool = False
-    ) -> None:
-        self.results: SimpleQueue[CallItem] = SimpleQueue()
-        self.deadline = deadline
-        self.timer: asyncio.TimerHandle | None = None
-        self.max_unread = max_unread  #: most results that may wait to be read
-        self.is_auxiliary = is_auxiliary
-        self.unfinished = 0  #: tasks without a result
-        self.unread = 0  #: results that are in flight or wait to be read
-        self.unread_bytes = 0
+    deadline: float = NEVER  #: no request is sent after this time
+    max_unread: int = 256  #: most results that may wait to be read
+    is_auxiliary: bool = False  #: for a file that is no page of the plan
+    results: SimpleQueue[CallItem] = field(default_factory=SimpleQueue)
+    timer: asyncio.TimerHandle | None = None
+    unfinished: int = 0  #: tasks without a result
+    unread: int = 0  #: results that are in flight or wait to be read
+    unread_bytes: int = 0
 
     def is_full(self) -> bool:
         """Whether no more pages may be requested before results are read."""
@@ -132,7 +130,7 @@ class Dispatcher:
                 self._hosts.wake(name)
             self.send_ready()
 
-    def sitemaps(self, host: str) -> list[str]:
+    async def sitemaps(self, host: str) -> list[str]:
         """The sitemaps that robots.txt of a host names, as far as it is known."""
         return self._robots.sitemaps(host)
 

@@ -20,7 +20,7 @@ from recrawl.fetch.dispatch import ROBOTS_FORBIDS, Dispatcher, FetchCall
 from recrawl.fetch.hosts import HostQueues
 from recrawl.fetch.result import FetchResult, SkippedPage
 from recrawl.page.decode import unpack
-from recrawl.page.responses import NO_ANSWER, Response, conditional, read_response
+from recrawl.page.responses import NO_ANSWER, conditional, read_response
 from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
@@ -99,9 +99,10 @@ class LiveEngine:
 
     def __enter__(self) -> Self:
         with extra("crawl", "Fetching"):
-            from recrawl.fetch.reactor import reactor
+            import scrapy  # noqa: F401
+            import warcio  # noqa: F401
 
-            _import_scrapy()
+            from recrawl.fetch.reactor import reactor
         if not _open.acquire(blocking=False):
             raise BadInput("LiveEngine: another one is open in this process. Close it first.")
         try:
@@ -200,7 +201,7 @@ class LiveEngine:
 
     def sitemaps(self, host: str) -> list[str]:
         """The sitemaps that robots.txt of a host names; none if it was not read yet."""
-        return self._reactor.run(_now(lambda: self._dispatcher.sitemaps(host)))
+        return self._reactor.run(self._dispatcher.sitemaps(host))
 
     def stop(self) -> None:
         """Send no more requests; `fetch` ends after those in flight."""
@@ -219,7 +220,7 @@ class LiveEngine:
     def _start_call(self, call: FetchCall, requested: list[tuple[str, Mapping[str, str]]]) -> None:
         self._calls.append(call)
         self._reactor.schedule(self._dispatcher.start, call, requested)
-        if self._stopped:  # meanwhile
+        if self._stopped:  # by another thread meanwhile
             self._reactor.schedule(self._dispatcher.stop, call, "the engine was stopped")
 
     def _single_result(self, call: FetchCall) -> FetchResult:
@@ -267,20 +268,9 @@ class LiveEngine:
 
     def _rows(self, result: FetchResult) -> list[Row]:
         """The visit, and the page that it redirects to or names as canonical, if any."""
-        headers = result.first_headers()
-        response = Response(
-            result.url,
-            result.at,
-            result.status,
-            headers,
-            result.body,
-            result.seconds,
-            skipped=not result.was_sent,
-        )
-        visit = read_response(response, max_body_bytes=self.max_bytes)
-        if (
-            self._archive is not None and visit.row["status"] == result.status
-        ):  # the body is complete
+        visit = read_response(result.to_response(), max_body_bytes=self.max_bytes)
+        is_complete = visit.row["status"] == result.status
+        if self._archive is not None and is_complete:
             self._archive.add(result)
         target = result.target if result.is_redirect else visit.canonical
         if target and target != result.url and (self.allow_private or not is_private(target)):
@@ -307,12 +297,6 @@ def _check_proxy(proxy: str | None) -> None:
         )
 
 
-def _import_scrapy() -> None:
-    """Fail early if the extra is not installed."""
-    import scrapy  # noqa: F401
-    import warcio  # noqa: F401
-
-
 def _take_items(call: FetchCall, timeout: float) -> list[CallItem]:
     """Items that wait to be read, after waiting for the first until `timeout`."""
     items: list[CallItem] = []
@@ -324,7 +308,3 @@ def _take_items(call: FetchCall, timeout: float) -> list[CallItem]:
         if isinstance(item, BaseException):
             raise item
     return items
-
-
-async def _now(function: Callable[[], list[str]]) -> list[str]:
-    return function()

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from recrawl import urls
 from recrawl.errors import BadUrl
+from recrawl.page.responses import Response
 
 #: Problems of the host rather than the page: the host rests before its next request.
 HOST_PROBLEMS = {"timeout", "dns", "connect", "tls", "failed"}
@@ -34,23 +35,22 @@ class FetchResult:
     seconds: float | None  #: None: no request was sent
     problem: str | None = None  #: why there is no response
 
-    def first_headers(self) -> dict[str, str]:
-        """The first value of each header; names in lower case."""
-        return {
+    def to_response(self) -> Response:
+        """As the response of a page, with the first value of each header."""
+        headers = {
             name.decode("latin-1").lower(): values[0].decode("latin-1")
             for name, values in self.headers.items()
             if values
         }
+        is_skipped = self.seconds is None
+        return Response(
+            self.url, self.at, self.status, headers, self.body, self.seconds, skipped=is_skipped
+        )
 
     def header(self, name: bytes) -> str | None:
         """The first value of a header; `name` in Title-Case."""
         values = dict.get(self.headers, name)  # Scrapy's own `get` gives the last
         return values[0].decode("latin-1") if values else None
-
-    @property
-    def was_sent(self) -> bool:
-        """Whether a request was sent at all."""
-        return self.seconds is not None
 
     @property
     def is_redirect(self) -> bool:
