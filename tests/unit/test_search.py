@@ -13,7 +13,7 @@ from recrawl.errors import BadInput, MissingExtra, UnknownPart
 from recrawl.history import Store
 from recrawl.registry import make
 from recrawl.search.curves import fit_curves
-from recrawl.search.gain import _integral, _sum, move_gain
+from recrawl.search.gain import move_gain
 from recrawl.search.index import SearchIndex
 from recrawl.search.link_scores import inlinks, pagerank
 from recrawl.search.matches import Matches, find_matches
@@ -42,21 +42,6 @@ def test_inspection_k6():
     assert p_view[1:11].sum() == pytest.approx(0.763802, abs=5e-7)
     assert p_view[1] / p_view[1:].sum() == pytest.approx(0.414444, abs=5e-7)
     assert p_view[0] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "exact", "middle"),
-    [
-        (2, 10, 0.995336, 1.015780),
-        (10, 100, 0.449160, 0.449384),
-        (50, 60, 0.027136, 0.027138),
-        (5, 6, 0.157484, 0.158345),
-        (5, 5, 0.089443, 0.090006),
-    ],
-)
-def test_sums_of_inspection_k7(first, last, exact, middle):
-    assert _sum(first, last, 1.5) == pytest.approx(exact, abs=5e-7)
-    assert _integral(first, last, 1.5) == pytest.approx(middle, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +205,7 @@ def test_a_page_of_a_million_distinct_terms():
 
 def test_gain_where_no_page_held_the_term():
     none = fit_curves(np.empty(0, np.int64), np.empty(0), 1)[0]
-    assert move_gain(0.0, 2.0, none, 1.5, scale(1.5), True) == pytest.approx(2 * 0.382793, abs=1e-6)
+    assert move_gain(0.0, 2.0, none, 1.5, scale(1.5)) == pytest.approx(2 * 0.382793, abs=1e-6)
 
 
 def visits(texts, at, first=0):

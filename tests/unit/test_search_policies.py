@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support import write_trace
 
-from recrawl.cli.common import pursuing
 from recrawl.errors import BadInput
 from recrawl.history import Store
 from recrawl.history.memory import MemoryHistory
@@ -14,6 +13,7 @@ from recrawl.lab.replay import TraceEngine, replay
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY, Budget
 from recrawl.planner import plan
+from recrawl.planner.policy import policy_for
 from recrawl.registry import make
 from recrawl.search.queries import read_workload
 
@@ -124,7 +124,7 @@ def test_plans_of_a_store_measure_while_they_index(trace, queries, tmp_path):
 @pytest.mark.parametrize("name", ["a, b.tsv", "q.json"])
 def test_a_file_of_queries_may_have_any_name(tmp_path, name):
     (tmp_path / name).write_text('{"query": "cat"}\n' if "json" in name else "cat\t1\n")
-    written = pursuing("search", tmp_path / name)
+    written = policy_for("search", tmp_path / name)
     policy = make("policy", f"{written},scoring=bm25")
     assert (policy.queries, policy.scoring) == (str(tmp_path / name), "bm25")
 

@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.evolve.expression import (
-    ADD,
-    CONSTANT,
-    DIV,
-    EXP,
-    LOG,
-    MUL,
-    POW,
-    SUB,
-    TERMINAL,
-    divided,
-    logarithm,
-)
+from recrawl.evolve.expression import CONSTANT, LOG, TERMINAL, apply
 
 if TYPE_CHECKING:
     from recrawl.evolve.expression import Expression
@@ -71,42 +59,18 @@ def _run(code, value, rows, free, width):  # type: ignore[no-untyped-def]
             stack[top] = free + top
             top += 1
         elif op >= LOG:
-            _unary(op, rows[stack[top - 1], :width], rows[free + top - 1, :width])
+            x = rows[stack[top - 1], :width]
+            _apply(op, x, x, rows[free + top - 1, :width])
             stack[top - 1] = free + top - 1
         else:
             top -= 1
             x, y = rows[stack[top - 1], :width], rows[stack[top], :width]
-            _binary(op, x, y, rows[free + top - 1, :width])
+            _apply(op, x, y, rows[free + top - 1, :width])
             stack[top - 1] = free + top - 1
     return stack[0]
 
 
 @njit(cache=True)
-def _unary(op, x, out):  # type: ignore[no-untyped-def]
-    if op == EXP:
-        for i in range(len(out)):
-            out[i] = math.exp(x[i])
-    else:
-        least = 0.0 if op == LOG else 1.0
-        for i in range(len(out)):
-            out[i] = logarithm(x[i], least)
-
-
-@njit(cache=True)
-def _binary(op, x, y, out):  # type: ignore[no-untyped-def]
-    if op == ADD:
-        for i in range(len(out)):
-            out[i] = x[i] + y[i]
-    elif op == SUB:
-        for i in range(len(out)):
-            out[i] = x[i] - y[i]
-    elif op == MUL:
-        for i in range(len(out)):
-            out[i] = x[i] * y[i]
-    elif op == DIV:
-        for i in range(len(out)):
-            out[i] = divided(x[i], y[i])
-    else:
-        assert op == POW
-        for i in range(len(out)):
-            out[i] = (x[i] + 0.0) ** y[i]
+def _apply(op, x, y, out):  # type: ignore[no-untyped-def]
+    for i in range(len(out)):
+        out[i] = apply(op, x[i], y[i])

@@ -62,7 +62,7 @@ class SearchAware:
         index = None if database is None else SearchIndex(database)
         if self.impact_ is None:
             measure = SearchImpact.of if index is None else index.impact
-            self.impact_ = measure(self._workload(now), by=self.scoring)
+            self.impact_ = measure(self._workload(now), self.scoring)
         self._score_pages(pages)
         if index is None:
             self.impact_.update(pages)

@@ -66,20 +66,8 @@ def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def rank_of(score: float, curve: NDArray[np.float32]) -> float:
-    """The rank of a score > 0 among the pages that hold the term, from 1 to L."""
-    return float(np.exp(log_rank(np.log(score), curve)))
-
-
-@njit(cache=True, nogil=True)
-def score_at(rank: float, curve: NDArray[np.float32]) -> float:
-    """The score at a rank, clipped to 1 … L: the inverse of `rank_of`."""
-    return float(np.exp(log_score(np.log(max(rank, 1.0)), curve)))
-
-
-@njit(cache=True, nogil=True)
 def log_rank(log, curve):  # type: ignore[no-untyped-def]
-    """The log rank of a log score."""
+    """The log rank of a log score among the pages that hold the term, from 0 to log L."""
     end = np.float64(curve[LOG_PAGES])
     if log >= curve[0]:
         return 0.0
@@ -92,7 +80,7 @@ def log_rank(log, curve):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def log_score(at, curve):  # type: ignore[no-untyped-def]
-    """The log score at a log rank."""
+    """The log score at a log rank, clipped to 0 … log L: the inverse of `log_rank`."""
     end = np.float64(curve[LOG_PAGES])
     if at <= 0.0:
         return np.float64(curve[0])

@@ -59,7 +59,6 @@ class SearchImpact:
     frequency: FloatArray  #: how often each term is asked for
     vocabulary: NDArray[np.uint64]
     by: str = "tfidf"
-    form: str = "power"
     exponent: float = DEFAULT_EXPONENT
     terms: PageTerms = field(default_factory=PageTerms)
     copy: KeyArray = field(default_factory=lambda: np.empty(0, np.uint64))  #: its key; 0 for none
@@ -75,10 +74,10 @@ class SearchImpact:
     since_fit: int = 0  #: copies that came since the curves were fitted
 
     @staticmethod
-    def of(workload: Workload, *, by: str = "tfidf", form: str = "power") -> SearchImpact:
+    def of(workload: Workload, by: str = "tfidf") -> SearchImpact:
         """Empty: no copy was seen yet."""
         return SearchImpact(
-            workload.term_frequency(), workload.vocabulary, by, form, view_exponent(workload)
+            workload.term_frequency(), workload.vocabulary, by, view_exponent(workload)
         )
 
     @property
@@ -127,9 +126,7 @@ class SearchImpact:
         assert self.curves is not None
         old = self.terms.take(page)
         before, after = ((counts, self._scores(counts, page)) for counts in (old, new))
-        gain = estimate_gains(
-            before, after, self.frequency, self.curves, form=self.form, exponent=self.exponent
-        )
+        gain = estimate_gains(before, after, self.frequency, self.curves, self.exponent)
         days = np.maximum((at - self.visited_at[page]) / DAY, MIN_DAYS)
         self.gain[page] += gain
         self.daily_gain[page] += gain / np.where(np.isnan(days), np.inf, days)

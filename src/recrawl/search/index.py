@@ -177,9 +177,9 @@ class SearchIndex:
             impact.save(self.folder)
         return IndexUpdate(changed.tolist(), gone.tolist())
 
-    def impact(self, workload: Workload, **how: str) -> SearchImpact:
+    def impact(self, workload: Workload, by: str = "tfidf") -> SearchImpact:
         """What was measured so far for this workload; empty for another one."""
-        impact = SearchImpact.of(workload, **how)
+        impact = SearchImpact.of(workload, by)
         try:
             impact.load(self.folder)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
@@ -188,7 +188,7 @@ class SearchIndex:
                 self.folder / FILE,
                 error,
             )
-            impact = SearchImpact.of(workload, **how)
+            impact = SearchImpact.of(workload, by)
         return impact
 
     @contextmanager
