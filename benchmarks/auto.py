@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.harness import Figure, apart
-from recrawl.auto.online import Online
+from recrawl.auto.model import HitModel
 from recrawl.history.memory import MemoryHistory
 from recrawl.model import DAY, VISITS
 from recrawl.policies.auto import Auto
@@ -76,9 +76,9 @@ def measured(pages: int, directory: str) -> tuple[float, ...]:
             row = random.choice(pages, pages // 400, replace=False) if day > 2 else np.arange(pages)
             history.append(_visits(names, row, day, now), now=now)
     changes = auto.parts_["balanced"]
-    assert isinstance(changes, Online)
+    assert isinstance(changes, HitModel)
     learner = changes.learner
-    learner.trained = 0
+    learner.n_hits_trained = 0
     begin = perf_counter()
     learner.train()
     return took[0], min(took[8::8]), min(took[9:16]), perf_counter() - begin

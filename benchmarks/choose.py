@@ -29,8 +29,14 @@ from benchmarks.replays import (
     trace_folders,
 )
 from recrawl import registry
-from recrawl.auto import copy, hazard, learner, online, page_history, trees
-from recrawl.auto.features import DAYS, LIKE, MOVING, NAMES, FeatureState
+from recrawl.auto import copies, hazard, learner, model, page_history, trees
+from recrawl.auto.features import (
+    GROUP_COLUMNS,
+    N_MOVING,
+    NAMES,
+    NEIGHBOUR_COLUMNS,
+    FeatureState,
+)
 from recrawl.lab.bounds import captured
 from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.worlds import write
@@ -54,9 +60,9 @@ NUMBERS: dict[str, tuple[ModuleType, str, float]] = {
     "fresh 0": (auto, "FRESH", 0.0),
     "fresh 0.1": (auto, "FRESH", 0.1),
     "fresh 0.4": (auto, "FRESH", 0.4),
-    "optimism 0": (online, "OPTIMISM", 0.0),
-    "optimism 2": (online, "OPTIMISM", 2.0),
-    "optimism 8": (online, "OPTIMISM", 8.0),
+    "optimism 0": (model, "OPTIMISM", 0.0),
+    "optimism 2": (model, "OPTIMISM", 2.0),
+    "optimism 8": (model, "OPTIMISM", 8.0),
     "ridge 20": (hazard, "RIDGE", 20.0),
     "ridge 120": (hazard, "RIDGE", 120.0),
     "shrink 20": (trees, "SHRINK", 20.0),
@@ -64,10 +70,10 @@ NUMBERS: dict[str, tuple[ModuleType, str, float]] = {
 #: By name of the variant, the columns that are left out.
 LEFT_OUT: dict[str, Sequence[str]] = {
     "without how lately": page_history.NAMES,
-    "without days of groups": DAYS,
-    "without pattern": DAYS[4:],
-    "without like pages": LIKE,
-    "without the copy": copy.NAMES,
+    "without days of groups": GROUP_COLUMNS,
+    "without pattern": GROUP_COLUMNS[4:],
+    "without like pages": NEIGHBOUR_COLUMNS,
+    "without the copy": copies.NAMES,
     "without any column": NAMES,
 }
 MODELS = ("linear alone", "trees alone")
@@ -93,7 +99,7 @@ all, and chance decides.
 OTHERS = f"""## With other numbers
 
 {BUDGET} a day, one order of ties ({SEEDS_IF_SMALL} below {SMALL_TRACE} pages); differences below three points are noise.
-`auto` has fresh {auto.FRESH:g}, optimism {online.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {trees.SHRINK:g}.
+`auto` has fresh {auto.FRESH:g}, optimism {model.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {trees.SHRINK:g}.
 """
 WITHOUT = """## Without each ingredient
 
@@ -128,10 +134,10 @@ def altered(variant: str) -> ExitStack:
         stack.enter_context(
             patch.object(FeatureState, "_columns", _blank(FeatureState._columns, gone))
         )
-        moving = _blank(FeatureState._moving, gone[gone < MOVING])
+        moving = _blank(FeatureState._moving, gone[gone < N_MOVING])
         stack.enter_context(patch.object(FeatureState, "_moving", moving))
     if variant == "linear alone":
-        stack.enter_context(patch.object(learner, "FOREST", np.inf))
+        stack.enter_context(patch.object(learner, "MIN_HITS_FOR_TREES", np.inf))
     if variant == "trees alone":
         stack.enter_context(patch.object(learner, "_log_ratio", _trees_alone))
     return stack

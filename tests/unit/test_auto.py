@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from recrawl import explain, plan, registry, units
-from recrawl.auto import kept
-from recrawl.auto.online import Online
+from recrawl.auto import saved_state
+from recrawl.auto.model import HitModel
 from recrawl.errors import BadInput, RecrawlError
 from recrawl.history import Store
 from recrawl.lab.delays import links_found
@@ -157,31 +157,31 @@ def test_stores_with_little_to_learn_from(tmp_path, options):
 
 def test_visits_that_come_late_are_learned_as_if_in_time(tmp_path):
     store = filled(tmp_path / "store")
-    online = Online()
-    online.learn(store, store.pages(), BEGIN + 20.5 * DAY)
+    model = HitModel()
+    model.learn(store, store.pages(), BEGIN + 20.5 * DAY)
     visited(store, 3.5, [99] * 30)
-    online.learn(store, store.pages(), BEGIN + 20.5 * DAY)
-    fresh = Online()
+    model.learn(store, store.pages(), BEGIN + 20.5 * DAY)
+    fresh = HitModel()
     fresh.learn(Memoryless(store), store.pages(), BEGIN + 20.5 * DAY)
-    assert np.array_equal(online.watch.own.count, fresh.watch.own.count)
-    assert np.allclose(online.watch.rate, fresh.watch.rate)
+    assert np.array_equal(model.state.history.n_hits, fresh.state.history.n_hits)
+    assert np.allclose(model.state.rate, fresh.state.rate)
 
 
 def test_late_visits_teach_on_the_same_day(tmp_path):
     store = Store.open(tmp_path / "store", create=True)
-    online, now = Online(), BEGIN + 20.5 * DAY
+    model, now = HitModel(), BEGIN + 20.5 * DAY
     for day in (18, 19):
         visited(store, day, [1] * 30)
-    online.learn(Memoryless(store), store.pages(), now)
-    assert online.learner.linear is None
+    model.learn(Memoryless(store), store.pages(), now)
+    assert model.learner.linear is None
     for day in range(15):
         visited(store, day, [day] * 30)
-    online.learn(Memoryless(store), store.pages(), now)
-    assert online.learner.linear is not None
+    model.learn(Memoryless(store), store.pages(), now)
+    assert model.learner.linear is not None
 
 
 class Memoryless:
-    """A store beside which nothing is kept."""
+    """A store beside which nothing is saved_state."""
 
     def __init__(self, store):
         self.store = store
@@ -201,31 +201,31 @@ class Memoryless:
 
 def test_learned_at_once_or_day_by_day_is_the_same(tmp_path):
     store = Store.open(tmp_path / "store", create=True)
-    daily_, once = Online(), Online()
+    daily_, once = HitModel(), HitModel()
     for day in range(15):
         visited(store, day, [day // (page % 5 + 2) for page in range(30)])
         daily_.learn(Memoryless(store), store.pages(), BEGIN + (day + 0.5) * DAY)
     once.learn(Memoryless(store), store.pages(), BEGIN + 14.5 * DAY)
-    assert np.array_equal(daily_.watch.own.count, once.watch.own.count)
-    assert np.allclose(daily_.watch.rate, once.watch.rate, rtol=1e-6)
+    assert np.array_equal(daily_.state.history.n_hits, once.state.history.n_hits)
+    assert np.allclose(daily_.state.rate, once.state.rate, rtol=1e-6)
     days = slice(0, 5)
-    assert np.allclose(daily_.watch.columns[days], once.watch.columns[days], atol=0.05)
+    assert np.allclose(daily_.state.columns[days], once.state.columns[days], atol=0.05)
 
 
 def test_what_was_learned_is_kept_beside_the_store(tmp_path):
     store = filled(tmp_path / "store")
     now = BEGIN + 20.5 * DAY
     one = plan(store, 30, now=now, policy="auto")
-    [_file] = kept.versions(store.models(), "change")
-    loaded = Online()
-    kept.load(loaded, store.models(), "change", today=10**6)
+    [_file] = saved_state.versions(store.models(), "change")
+    loaded = HitModel()
+    saved_state.load(loaded, store.models(), "change", today=10**6)
     assert loaded.learner.version == 1
-    assert loaded.watch.own.count.sum() > 0
+    assert loaded.state.history.n_hits.sum() > 0
     two = plan(store, 30, now=now, policy="auto")
     assert np.allclose(one.score, two.score)
     for day in range(21, 27):
         plan(store, 3, now=BEGIN + (day + 0.5) * DAY, policy="auto")
-    assert len(kept.versions(store.models(), "change")) == kept.KEPT
+    assert len(saved_state.versions(store.models(), "change")) == saved_state.FILES_KEPT
 
 
 def test_what_cannot_be_kept_leaves_nothing_behind(tmp_path, monkeypatch):
@@ -237,7 +237,7 @@ def test_what_cannot_be_kept_leaves_nothing_behind(tmp_path, monkeypatch):
         stream.write(b"x" * 1_000)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kept.np, "savez", full)
+    monkeypatch.setattr(saved_state.np, "savez", full)
     assert len(plan(store, 3, now=now, policy="auto")) == 3
     assert [file.name for file in store.models().iterdir()] == ["auto-change-backup.npz"]
 
@@ -265,7 +265,7 @@ def test_what_was_kept_and_is_damaged_is_learned_anew(tmp_path, caplog, damage):
     store = filled(tmp_path / "store")
     now = BEGIN + 20.5 * DAY
     one = plan(store, 30, now=now, policy="auto")
-    [file] = kept.versions(store.models(), "change")
+    [file] = saved_state.versions(store.models(), "change")
     if damage == "about":
         np.savez(file, about=np.array('{"format": [2], "tree": 7}'))
     else:
@@ -330,4 +330,4 @@ def test_objectives_that_are_none(written):
 
 def test_an_event_that_is_none():
     with pytest.raises(BadInput, match="event must be one of change, links, never-seen-links"):
-        Online("price")
+        HitModel("price")

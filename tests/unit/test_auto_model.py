@@ -8,15 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from recrawl.auto import copy, hazard
-from recrawl.auto import trees as boosted
+from recrawl.auto import copies, hazard, trees
+from recrawl.auto.base_rate import base_rates
 from recrawl.auto.features import NAMES
-from recrawl.auto.group_days import KEPT, PRIOR, GroupDays
+from recrawl.auto.group_days import DAYS_KEPT, PRIOR_CHANGES, GroupDays
 from recrawl.auto.learner import Learner
-from recrawl.auto.neighbourhood import FADES, Neighbourhood
-from recrawl.auto.neighbourhood import PRIOR as EVIDENCE
-from recrawl.auto.page_history import LONGEST, PageHistory
-from recrawl.auto.prior import rates
+from recrawl.auto.neighbourhood import DAILY_DECAY, PRIOR_HITS, Neighbourhood
+from recrawl.auto.page_history import MAX_STREAK, PageHistory
 from recrawl.history.intervals import Visits
 from recrawl.neighbours.url_groups import ALONE, group_names, number_groups
 
@@ -58,7 +56,7 @@ class PlainDays:
         self.shown, self.due = {}, {}
 
     def multiplier(self, day):
-        return (PRIOR + self.shown.get(day, 0.0)) / (PRIOR + self.due.get(day, 0.0))
+        return (PRIOR_CHANGES + self.shown.get(day, 0.0)) / (PRIOR_CHANGES + self.due.get(day, 0.0))
 
     def parts(self, begin, end, today):
         days = range(int(np.floor(begin)), min(int(np.floor(end)), today) + 1)
@@ -84,7 +82,7 @@ def test_days_of_a_group_are_those_of_a_plain_version():
     fast, plain = GroupDays(np.zeros((1, 9), np.int32), np.zeros(1, np.uint64)), PlainDays()
     old = []
     for day in range(1, 30):
-        fast.turn(day)
+        fast.start_day(day)
         plain.shown = plain.shared(old, day)
         settled, today = dict(plain.shown), []
         for _ in range(3):
@@ -92,7 +90,7 @@ def test_days_of_a_group_are_those_of_a_plain_version():
             end = day + random.random(4)
             begin, rate = end - random.exponential(5, 4).clip(0, day), random.gamma(1, 0.1, 4)
             hit = random.random(4) < 0.4
-            fast.add(page, begin, end, rate, hit * 1.0)
+            fast.add_visits(page, begin, end, rate, hit * 1.0)
             for one in zip(begin, end, rate, hit, strict=True):
                 for d, part in plain.parts(*one[:2], day).items():
                     plain.due[d] = plain.due.get(d, 0.0) + one[2] * part
@@ -101,7 +99,7 @@ def test_days_of_a_group_are_those_of_a_plain_version():
             plain.shown = {d: settled.get(d, 0.0) + new.get(d, 0.0) for d in {*settled, *new}}
         old += today
         asked = random.uniform(0, day, 5)
-        found = fast.since(np.zeros(5, np.int64), asked, np.full(5, day + 0.9))
+        found = fast.log_multiplier(np.zeros(5, np.int64), asked, np.full(5, day + 0.9))
         assert np.allclose(found[0], [plain.since(b, day + 0.9, day) for b in asked], atol=1e-4)
 
 
@@ -109,8 +107,8 @@ def test_a_release_day_stands_out_and_is_forgotten():
     days = GroupDays(np.zeros((1, 100), np.int32), np.zeros(1, np.uint64))
     page = np.arange(50)
     for day in range(1, 10):
-        days.turn(day)
-        days.add(
+        days.start_day(day)
+        days.add_visits(
             page,
             np.full(50, day + 0.0),
             np.full(50, day + 1.0),
@@ -119,30 +117,30 @@ def test_a_release_day_stands_out_and_is_forgotten():
         )
 
     def ask(begin, end):
-        return float(days.since(np.array([99]), np.array([begin]), np.array([end]))[0, 0])
+        return float(days.log_multiplier(np.array([99]), np.array([begin]), np.array([end]))[0, 0])
 
     assert ask(5.0, 6.0) > 2.0
     assert ask(7.0, 9.0) < -1.0
-    days.turn(9 + 2 * KEPT)
+    days.start_day(9 + 2 * DAYS_KEPT)
     assert ask(5.0, 6.0) == 0.0
 
 
 def test_regrouped_days_keep_what_their_groups_showed():
     days = GroupDays(*number_groups(group_names(URLS[2:4])))
     two = np.arange(2)
-    days.add(two, np.zeros(2), np.ones(2), np.full(2, 0.1), np.ones(2))
+    days.add_visits(two, np.zeros(2), np.ones(2), np.full(2, 0.1), np.ones(2))
     more = days.regrouped(*number_groups(group_names(URLS)), np.array([2, 3]))
-    before = days.since(two, np.zeros(2), np.ones(2))
-    assert np.allclose(more.since(np.array([2, 3]), np.zeros(2), np.ones(2)), before)
-    assert more.since(np.array([5]), np.zeros(1), np.ones(1))[1:].tolist() == [[0.0]] * 4
-    assert more.old.shape == (4, 0)
-    assert more.new[0].tolist() == [2, 3]
+    before = days.log_multiplier(two, np.zeros(2), np.ones(2))
+    assert np.allclose(more.log_multiplier(np.array([2, 3]), np.zeros(2), np.ones(2)), before)
+    assert more.log_multiplier(np.array([5]), np.zeros(1), np.ones(1))[1:].tolist() == [[0.0]] * 4
+    assert more.old_hits.shape == (4, 0)
+    assert more.new_hits[0].tolist() == [2, 3]
 
 
 def test_evidence_of_neighbours_is_that_of_a_plain_version():
     random = np.random.default_rng(1)
     n = 30
-    own = PageHistory.begin(np.zeros(n))
+    own = PageHistory.empty(np.zeros(n))
     own.last, own.hit_days = random.uniform(0, 10, n), random.exponential(3, n)
     own.last_hit = np.where(random.random(n) < 0.5, np.nan, own.last - random.exponential(1, n))
     rate, weight = random.gamma(1, 0.2, n), random.random((n, 3)).astype(np.float32)
@@ -151,13 +149,13 @@ def test_evidence_of_neighbours_is_that_of_a_plain_version():
     since, now = random.uniform(0, 10, n), np.full(n, 10.0)
     found = Neighbourhood(row, weight).evidence(own, rate, np.arange(n), since, now)
     for i in range(n):
-        hits = due = EVIDENCE
+        hits = due = PRIOR_HITS
         for j, w in zip(row[i], weight[i], strict=True):
             if j >= 0 and own.last[j] > since[i]:
-                due += w * FADES ** (10 - own.last[j]) * rate[j] * (own.last[j] - since[i])
+                due += w * DAILY_DECAY ** (10 - own.last[j]) * rate[j] * (own.last[j] - since[i])
                 if own.last_hit[j] > since[i]:
                     part = min(1.0, (own.last_hit[j] - since[i]) / own.hit_days[j])
-                    hits += w * FADES ** (10 - own.last_hit[j]) * part
+                    hits += w * DAILY_DECAY ** (10 - own.last_hit[j]) * part
         assert found[i] == pytest.approx(np.log(hits / due))
 
 
@@ -169,7 +167,7 @@ def test_rates_are_drawn_to_those_of_the_smallest_group():
         for page, g in enumerate(level):
             if g >= 0:
                 sums[:, g] += events[page], days[page]
-    found, mean = rates(group, sums, events, days, np.arange(6))
+    found, mean = base_rates(group, sums, events, days, np.arange(6))
     overall = (3 + 1) / (60 + 100)
     host = (3 + 2) / (50 + 2 / overall)
     section = (3 + 2) / (30 + 2 / host)
@@ -182,23 +180,23 @@ def test_rates_are_drawn_to_those_of_the_smallest_group():
 
 
 def test_own_past():
-    own = PageHistory.begin(np.array([0.0, 0.0]))
+    own = PageHistory.empty(np.array([0.0, 0.0]))
     shown = np.array([1.0, 0.0, 3.0, 3.0])
-    own.add(
+    own.add_visits(
         np.zeros(4, np.int64),
         np.array([1.0, 2.0, 4.0, 9.0]),
         np.array([1.0, 1, 2, 5]),
         shown,
         shown > 0,
     )
-    assert (own.count[0], own.days[0], own.last[0], own.last_hit[0], own.streak[0]) == (
+    assert (own.n_hits[0], own.days[0], own.last[0], own.last_hit[0], own.streak[0]) == (
         3,
         9,
         9,
         9,
         2,
     )
-    assert own.size[0] == pytest.approx(2 * np.log(3))
+    assert own.log_size[0] == pytest.approx(2 * np.log(3))
     assert own.fast[0] == pytest.approx(np.exp(-8 / 5) + np.exp(-1) + 1)
     since, streak, *_ = own.columns(np.arange(2), np.array([10.0, 10.0]), np.array([0.1, 0.1]))
     assert since.tolist() == pytest.approx([np.log1p(1), np.log1p(40)])
@@ -206,16 +204,16 @@ def test_own_past():
         2,
         0,
     ]
-    own.add(np.ones(9, np.int64), np.arange(9.0) + 1, np.ones(9), np.zeros(9), np.zeros(9))
-    assert own.streak[1] == -LONGEST
+    own.add_visits(np.ones(9, np.int64), np.arange(9.0) + 1, np.ones(9), np.zeros(9), np.zeros(9))
+    assert own.streak[1] == -MAX_STREAK
 
 
 def test_what_a_copy_looks_like():
     texts = pa.array(["Updated 2024-05-01\nnew: May 3, 1999", None], pa.large_string())
     found = np.expm1(
-        copy.columns(texts, np.array([4, 0]), ["https://a.org/b/c1", "https://a.org/"])
+        copies.features(texts, np.array([4, 0]), ["https://a.org/b/c1", "https://a.org/"])
     )
-    said = dict(zip(copy.NAMES, found.T[0].round(), strict=True))
+    said = dict(zip(copies.NAMES, found.T[0].round(), strict=True))
     assert said == {
         "length": 35, "links": 4, "lines": 1, "digits": 13, "years": 2, "dates": 2,
         "words of change": 2, "depth": 4, "digits in the URL": 1, "length of the URL": 18,
@@ -239,7 +237,10 @@ def test_the_linear_model_finds_the_weights():
     assert found.weight[0] == pytest.approx(0.5, abs=0.05)
     assert np.abs(found.weight[3:]).max() < 0.05
     standard = (columns - found.mean[:, None]) / found.scale[:, None]
-    summed = found.weight @ np.clip(standard, -hazard.FAR, hazard.FAR) + found.intercept
+    summed = (
+        found.weight @ np.clip(standard, -hazard.MAX_DEVIATIONS, hazard.MAX_DEVIATIONS)
+        + found.intercept
+    )
     assert found.log_ratio(columns) == pytest.approx(summed, abs=1e-4)
     strong = hazard.fit(columns, offset, hit, ridge=1e9)
     assert np.abs(strong.log_ratio(columns) - strong.intercept).max() < 1e-3
@@ -254,17 +255,17 @@ def test_its_slope_is_that_of_the_loss():
 
 def test_trees_find_what_a_linear_model_cannot_and_repeat():
     columns, offset, log_s, hit = visits()
-    trees, linear = boosted.fit(columns, offset, hit), hazard.fit(columns, offset, hit)
+    boosted, linear = trees.fit(columns, offset, hit), hazard.fit(columns, offset, hit)
     columns, offset, log_s, hit = visits(seed=1)
     loss = lambda ratio: hazard.log_loss(offset + ratio, hit).mean()  # noqa: E731
     truth, plain = loss(log_s - offset), loss(0.0 * offset)
-    assert truth < loss(trees.log_ratio(columns)) < loss(linear.log_ratio(columns)) < plain
-    again = boosted.fit(*(x for i, x in enumerate(visits()) if i != 2))
-    assert np.array_equal(again.leaf, trees.leaf)
-    assert np.array_equal(again.above, trees.above)
+    assert truth < loss(boosted.log_ratio(columns)) < loss(linear.log_ratio(columns)) < plain
+    again = trees.fit(*(x for i, x in enumerate(visits()) if i != 2))
+    assert np.array_equal(again.leaf, boosted.leaf)
+    assert np.array_equal(again.above, boosted.above)
 
 
-@pytest.mark.parametrize("model", [hazard, boosted])
+@pytest.mark.parametrize("model", [hazard, trees])
 def test_shuffled_outcomes_teach_next_to_nothing(model):
     columns, offset, *_ = visits()
     hit = np.random.default_rng(5).random(len(offset)) < -np.expm1(-np.exp(offset))
@@ -272,7 +273,7 @@ def test_shuffled_outcomes_teach_next_to_nothing(model):
     assert np.abs(found).mean() < 0.05
 
 
-def told(columns, offset, hit):
+def examples(columns, offset, hit):
     n = len(hit)
     seen = Visits(np.arange(n), np.ones(n), np.ones(n), hit * 1.0)
     return SimpleNamespace(visits=seen, columns=columns, offset=offset)
@@ -284,19 +285,19 @@ def test_a_model_that_foretells_worse_is_not_believed():
     offset = np.full(4000, -2.0)
     hit = random.random(4000) < -np.expm1(-np.exp(offset + columns[0]))
     learner = Learner()
-    learner.add(told(columns, offset, hit))
+    learner.add(examples(columns, offset, hit))
     learner.train()
     assert learner.version == 1
     before = learner.log_ratio(columns)
     # a day of the opposite, then one as ever: what was learned from that day misleads
     odd = random.random(4000) < -np.expm1(-np.exp(offset - columns[0]))
-    learner.add(told(columns, offset, odd))
-    learner.add(told(columns[:, :1500], offset[:1500], hit[:1500]))
+    learner.add(examples(columns, offset, odd))
+    learner.add(examples(columns[:, :1500], offset[:1500], hit[:1500]))
     learner.train()
     assert learner.version == 1
     assert np.array_equal(learner.log_ratio(columns), before)
     for _ in range(6):
-        learner.add(told(columns, offset, odd))
+        learner.add(examples(columns, offset, odd))
     learner.train()
     assert learner.version == 2
     assert learner.log_ratio(columns)[columns[0] > 2].mean() < 0

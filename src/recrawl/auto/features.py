@@ -1,4 +1,4 @@
-"""What is known of each page at any time? Kept up to date visit by visit, in columns."""
+"""What is known about each page at any time? Columns, kept up to date visit by visit."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.auto import copy
-from recrawl.auto import page_history as own
+from recrawl.auto import copies, page_history
+from recrawl.auto.base_rate import base_rates
+from recrawl.auto.copies import CopyFeatures
 from recrawl.auto.group_days import GroupDays, day_of
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
-from recrawl.auto.prior import rates
 from recrawl.errors import BadInput
 from recrawl.history.intervals import EVENTS, visits_since
 from recrawl.model import DAY
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_groups import LEVELS, group_names, number_groups
-from recrawl.neighbours.vectors import TextSpace, TextVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,24 +27,22 @@ if TYPE_CHECKING:
     from recrawl.history.intervals import Visits
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages, Time
 
-NEAR = 10  #: neighbours of a page
-DIMS, CHARACTERS = 48, 2_500  #: of the vectors of texts, and how much of a text they read
-AT_ONCE = 20_000  #: texts in memory
-LATELY = 3  #: days for which our copy is taken for what it was then
-SAME = 0.95  #: cosine above which a text is as it was, and its neighbours too
-PAIRS = 2_500_000_000  #: of texts that are compared one by one; beyond that the nearest are guessed
-DAYS = tuple(f"days of {level}" for level in LEVELS)
-LIKE = ("like pages since", "like pages' rate")
-#: The columns: those that move within a day first.
-NAMES = (*DAYS, *LIKE, *own.NAMES, *copy.NAMES)
-MOVING = len(DAYS) + 1
-SAID = slice(len(NAMES) - len(copy.NAMES), len(NAMES) - len(copy.OF_URL))  #: those of the copy
-START = "days of directory"  #: what alone is believed before anything was learned
+N_NEIGHBOURS = 10
+MAX_COPY_LAG_DAYS = 3  #: for visits longer before the first copy, its features are not used
+MAX_EXACT_PAIRS = 2_500_000_000  #: of texts to compare; beyond that the nearest are approximate
+GROUP_COLUMNS = tuple(f"days of {level}" for level in LEVELS)
+NEIGHBOUR_COLUMNS = ("like pages since", "like pages' rate")
+#: The columns; those that change within a day come first.
+NAMES = (*GROUP_COLUMNS, *NEIGHBOUR_COLUMNS, *page_history.NAMES, *copies.NAMES)
+N_MOVING = len(GROUP_COLUMNS) + 1
+#: The columns that depend on the content of the copy.
+CONTENT = slice(len(NAMES) - len(copies.NAMES), len(NAMES) - len(copies.URL_NAMES))
+UNTRAINED = "days of directory"  #: the column that alone is used before a model is trained
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Visits, and what was known before them."""
+    """Visits of one day, and what was known before them."""
 
     visits: Visits
     columns: NDArray[np.float32]  #: a row for each of NAMES, a column a visit
@@ -53,185 +50,162 @@ class Examples:
 
 
 class FeatureState:
-    """The pages of a history, for one kind of event; see `intervals.EVENTS`."""
+    """The features of all pages of a history, for one kind of event; see `intervals.EVENTS`."""
 
     def __init__(self, event: str = "change") -> None:
         if event not in EVENTS:
             raise BadInput(f"event must be one of {', '.join(EVENTS)}. Got {event!r}.")
         self.event = event
-        self._begin(np.empty(0, np.uint64), np.empty(0))
+        self._reset(np.empty(0, np.uint64), np.empty(0))
 
-    def _begin(self, key: KeyArray, first: FloatArray) -> None:
-        """Pages of which nothing is known, watched since a day each."""
-        size = len(key)
+    def _reset(self, key: KeyArray, first: FloatArray) -> None:
+        """Start tracking pages with an empty history; `first` is the day tracking starts."""
+        n_pages = len(key)
         self.key = key
-        self.own = PageHistory.begin(first)
-        self.copied = np.full(size, -1, np.int64)  #: which copy was read: changes before it
-        self.read = np.full(size, -np.inf)  #: the day when a copy was first read
-        self.recent = np.zeros(size, np.uint64)  #: outcomes that were folded, the newest in bit 0
-        self.spoken = np.zeros(size, np.bool_)  #: whether its text is known
-        self.looked = np.full(size, -np.inf)  #: the visit that was the last when it was read
-        self.name = np.zeros((len(LEVELS), size), np.uint64)
-        self.about = np.zeros((len(copy.NAMES), size), np.float32)
-        space = TextSpace(dims=DIMS, characters=CHARACTERS)
-        self.texts = TextVectors(n_pages=size, space=space, same=SAME)
-        self.like = Neighbourhood.none(size, NEAR)
-        self.day = GroupDays(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
-        self.rate = self.mean = self.since = np.zeros(size)
-        self.columns = np.zeros((len(NAMES), size), np.float32)
+        self.history = PageHistory.empty(first)
+        self.recent = np.zeros(n_pages, np.uint64)  #: outcomes in `history`, the newest in bit 0
+        self.group_name = np.zeros((len(LEVELS), n_pages), np.uint64)
+        self.group_days = GroupDays(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
+        self.copies = CopyFeatures(n_pages)
+        self.neighbours = Neighbourhood.empty(n_pages, N_NEIGHBOURS)
+        self.rate = self.group_rate = np.zeros(n_pages)  #: hits a day
+        self.copy_day = np.zeros(n_pages)  #: the day of our copy, or when the page was first seen
+        self.columns = np.zeros((len(NAMES), n_pages), np.float32)
 
-    def learn(self, pages: Pages, now: Time) -> list[Examples] | None:
-        """Take up what is new, day by day. None: visits came late, and all has to begin anew."""
+    def update(self, pages: Pages, now: Time) -> list[Examples] | None:
+        """Add new visits, day by day, and return them with what was known before each.
+
+        None: visits arrived late, or this is an earlier day; the state has to be built again.
+        """
         today = int(day_of(now))
-        if len(self.key) and today < self.day.today:  # what was learned is of a later day
+        if len(self.key) and today < self.group_days.today:
             return None
-        grown = not np.array_equal(self.key, pages.key)
-        if grown and not self._grow(pages, today):
+        has_new_pages = not np.array_equal(self.key, pages.key)
+        if has_new_pages and not self._add_pages(pages, today):
             return None
-        self._begin_watch(pages)
-        new = visits_since(pages, self.own.folded, self.event)
+        self._track_from_first_visit(pages)
+        new = visits_since(pages, self.history.n_visits, self.event)
         if self._is_late(pages, new):
             return None
-        self.own.folded, self.recent = pages.n_compared.astype(np.int64), pages.recent.copy()
-        told = []
+        self.history.n_visits = pages.n_compared.astype(np.int64)
+        self.recent = pages.recent.copy()
+        examples = []
         for day, visits in _by_day(new):
-            self.day.turn(day)
-            told.append(self._fold(visits))
-        turned = self.day.turn(today)
-        self._look(pages, now / DAY, np.unique(new.page), whole=grown or turned)
-        return told
+            self.group_days.start_day(day)
+            examples.append(self._add_visits(visits))
+        is_new_day = self.group_days.start_day(today)
+        self._refresh(pages, now / DAY, np.unique(new.page), every_page=has_new_pages or is_new_day)
+        return examples
 
-    def _begin_watch(self, pages: Pages) -> None:
-        """Pages not compared yet are watched from their first visit on, not since heard of."""
-        none = self.own.folded == 0
-        if none.any():
-            self.own.first[none] = self.own.last[none] = _since(pages)[none]
+    def _track_from_first_visit(self, pages: Pages) -> None:
+        """Start the tracking of pages not compared yet at their first visit, once they have one."""
+        uncompared = self.history.n_visits == 0
+        if uncompared.any():
+            first = _first_day(pages)[uncompared]
+            self.history.first[uncompared] = self.history.last[uncompared] = first
 
-    def _is_other(self, pages: Pages) -> bool:
-        """Whether the outcomes that were folded are not those of these pages."""
-        more = pages.n_compared - self.own.folded
-        by = np.clip(more, 0, 63).astype(np.uint64)
-        kept = self.recent & (np.uint64(2**64 - 1) >> by)  # as many as are still there
-        return bool((more < 0).any() or ((more < 64) & (pages.recent >> by != kept)).any())
+    def _has_other_outcomes(self, pages: Pages) -> bool:
+        """Whether the outcomes already added are not those of these pages."""
+        n_new = pages.n_compared - self.history.n_visits
+        shift = np.clip(n_new, 0, 63).astype(np.uint64)
+        kept = self.recent & (np.uint64(2**64 - 1) >> shift)  # as many as still fit
+        is_other = (n_new < 64) & (pages.recent >> shift != kept)
+        return bool((n_new < 0).any() or is_other.any())
 
     def _is_late(self, pages: Pages, new: Visits) -> bool:
-        """Whether visits were recorded that lie before those already known, or others than they."""
-        known = self.own.folded[new.page] > 0
-        before = new.at / DAY <= self.own.last[new.page]
-        # of other pages too, but for those of a day: crawlers report when they are done
-        before = (known & before) | (day_of(new.at) < self.day.today - 1)
-        return bool(before.any()) or self._is_other(pages)
+        """Whether a visit lies before visits already added, or those are different now."""
+        known = self.history.n_visits[new.page] > 0
+        before = known & (new.at / DAY <= self.history.last[new.page])
+        # Visits to other pages may be a day late: crawlers report when they are done.
+        before |= day_of(new.at) < self.group_days.today - 1
+        return bool(before.any()) or self._has_other_outcomes(pages)
 
-    def _grow(self, pages: Pages, today: int) -> bool:
-        """Make room for new pages; False if old ones went."""
-        old = self.__dict__.copy()
-        place = pages.rows_of(old["key"])
-        if (place < 0).any():
+    def _add_pages(self, pages: Pages, today: int) -> bool:
+        """Make room for new pages; False if a known page is gone."""
+        new_row = pages.rows_of(self.key)
+        if (new_row < 0).any():
             return False
-        self._begin(pages.key.copy(), _since(pages))
-        for name in ("own", "like"):
-            getattr(self, name).put(old[name], place)
-        for name in ("copied", "read", "recent", "spoken", "looked"):
-            getattr(self, name)[place] = old[name]
-        for name in ("name", "about"):
-            getattr(self, name)[:, place] = old[name]
-        old_row = np.full(len(pages), -1)
-        old_row[place] = np.arange(len(place))
-        self.texts = old["texts"]
-        self.texts.reindex(old_row)
-        new = np.flatnonzero(old_row < 0)
-        self.name[:, new] = group_names(pages.take(new).urls())
-        self.day = old["day"].regrouped(*number_groups(self.name), place)
-        self.day.sum_up(self.own.events, self.own.days)
-        if not len(place):
-            self.day.today = min(int(self.own.first.min(initial=today)), today)
-        # What stood on a page before its first visit here is not known: let it be our copy.
-        unread = np.flatnonzero(~np.isnan(pages.last_visit) & (self.copied < 0))
-        self._read(pages, unread)
-        self.read[unread] = today
-        self.rate, self.mean = self._rates(np.arange(len(self.key)))
+        old = vars(self).copy()
+        self._reset(pages.key.copy(), _first_day(pages))
+        for name in ("history", "copies", "neighbours"):
+            getattr(self, name).take_over(old[name], new_row)
+        self.recent[new_row] = old["recent"]
+        self.group_name[:, new_row] = old["group_name"]
+        added = np.setdiff1d(np.arange(len(pages)), new_row)
+        self.group_name[:, added] = group_names(pages.take(added).urls())
+        self.group_days = old["group_days"].regrouped(*number_groups(self.group_name), new_row)
+        self.group_days.add_totals(self.history.events, self.history.days)
+        if not len(new_row):
+            self.group_days.today = min(int(self.history.first.min(initial=today)), today)
+        # The content before the first visit here is not known: take our copy for it.
+        self._find_neighbours(self.copies.read_first(pages, today))
+        self.rate, self.group_rate = self._rates(np.arange(len(self.key)))
         return True
 
     def _rates(self, page: IntArray) -> tuple[FloatArray, FloatArray]:
-        return rates(self.day.group, self.day.sums, self.own.events, self.own.days, page)
+        days, history = self.group_days, self.history
+        return base_rates(days.group, days.totals, history.events, history.days, page)
 
-    def _fold(self, new: Visits) -> Examples:
-        """Visits of one day."""
+    def _add_visits(self, new: Visits) -> Examples:
+        """Add the visits of one day."""
         page, end = new.page, new.at / DAY
         begin = end - new.days
         columns, rate = self._columns(page, begin, end), self.rate[page]
-        before = end < self.read[page] - LATELY
-        if before.any():  # our copy is not what it was then, and grew with every change since
-            columns[SAID, before] = self.about[: -len(copy.OF_URL)].mean(axis=1)[:, None]
+        early = end < self.copies.first_day[page] - MAX_COPY_LAG_DAYS
+        if early.any():  # our copy is of later, and has grown with every change since
+            content = self.copies.features[: -len(copies.URL_NAMES)]
+            columns[CONTENT, early] = content.mean(axis=1)[:, None]
         due = np.maximum(rate * new.days, 1e-9)
-        # a hit when many changes were due stands for as many; Poisson, given that it is not 0
+        # The Poisson mean given at least one event: a hit after a long time is several.
         events = np.where(new.hit, due / -np.expm1(-due), 0.0)
-        self.day.add(page, begin, end, rate, events)
-        self.own.add(page, end, new.days, new.size, events)
-        self.rate[page], self.mean[page] = self._rates(page)
+        self.group_days.add_visits(page, begin, end, rate, events)
+        self.history.add_visits(page, end, new.days, new.size, events)
+        self.rate[page], self.group_rate[page] = self._rates(page)
         return Examples(new, columns, np.log(due))
 
-    def _look(self, pages: Pages, now: float, touched: IntArray, *, whole: bool) -> None:
-        """Bring the columns up to a time: all of them, or those that move within a day."""
+    def _refresh(self, pages: Pages, now: float, visited: IntArray, *, every_page: bool) -> None:
+        """Bring the columns up to a time: of every page, or else of the pages visited since.
+
+        The columns that change within a day are brought up to date in any case.
+        """
         every = np.arange(len(self.key))
-        self.since = np.where(np.isnan(pages.last_visit), pages.first_seen, pages.last_visit) / DAY
-        if whole:
-            outgrown = self.texts.is_outgrown(int(self.spoken.sum()))
-            visited = np.flatnonzero(~np.isnan(pages.last_visit))
-            self._read(pages, visited if outgrown else self._unread(pages), relearn=outgrown)
-            self.rate, self.mean = self._rates(every)
-            touched = every
+        has_copy = ~np.isnan(pages.last_visit)
+        self.copy_day = np.where(has_copy, pages.last_visit, pages.first_seen) / DAY
+        if every_page:
+            self._find_neighbours(self.copies.read_changed(pages))
+            self.rate, self.group_rate = self._rates(every)
+            visited = every
         at = np.full(len(every), now)
-        self.columns[:, touched] = self._columns(touched, self.since[touched], at[touched])
-        if not whole:
-            self.columns[:MOVING] = self._moving(every, self.since, at)
+        self.columns[:, visited] = self._columns(visited, self.copy_day[visited], at[visited])
+        if not every_page:
+            self.columns[:N_MOVING] = self._moving(every, self.copy_day, at)
 
     def _columns(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
-        """What is known of visits to these pages, our copies being of a time."""
-        found = np.empty((len(NAMES), len(page)), np.float32)
-        found[:MOVING] = self._moving(page, since, now)
-        found[MOVING] = self.like.rates(self.own, self.rate, self.mean, page)
-        begin = MOVING + 1
-        found[begin : begin + len(own.NAMES)] = self.own.columns(page, now, self.rate[page])
-        found[begin + len(own.NAMES) :] = self.about[:, page]
-        return found
+        """What is known about a visit to each page now, given the day of our copy."""
+        columns = np.empty((len(NAMES), len(page)), np.float32)
+        columns[:N_MOVING] = self._moving(page, since, now)
+        columns[N_MOVING] = self.neighbours.rates(self.history, self.rate, self.group_rate, page)
+        begin = N_MOVING + 1
+        end = begin + len(page_history.NAMES)
+        columns[begin:end] = self.history.columns(page, now, self.rate[page])
+        columns[end:] = self.copies.features[:, page]
+        return columns
 
     def _moving(self, page: IntArray, since: FloatArray, now: FloatArray) -> NDArray[np.float32]:
-        found = np.empty((MOVING, len(page)), np.float32)
-        found[: len(DAYS)] = self.day.since(page, since, now)
-        found[len(DAYS)] = self.like.evidence(self.own, self.rate, page, since, now)
-        return found
+        """The columns that change within a day."""
+        columns = np.empty((N_MOVING, len(page)), np.float32)
+        columns[:-1] = self.group_days.log_multiplier(page, since, now)
+        columns[-1] = self.neighbours.evidence(self.history, self.rate, page, since, now)
+        return columns
 
-    def _unread(self, pages: Pages) -> IntArray:
-        """The copies that changed since they were read."""
-        other = self.copied != np.where(np.isnan(pages.last_visit), -1, pages.n_changes)
-        unheard = ~self.spoken & (pages.last_visit > self.looked)
-        return np.flatnonzero(other | unheard)
-
-    def _read(self, pages: Pages, rows: IntArray, *, relearn: bool = False) -> None:
-        """Look at copies: their texts and links."""
-        if not len(rows):
-            return
-        if relearn or not self.texts.n_learned:
-            self.texts.learn(pages, rows)
-        moved = []
-        for begin in range(0, len(rows), AT_ONCE):
-            part = rows[begin : begin + AT_ONCE]
-            some = pages.take(part)
-            texts = some.texts(copy.READ)
-            self.about[:, part] = copy.columns(texts, some.n_links(), some.urls())
-            self.spoken[part] = texts.is_valid().to_numpy(zero_copy_only=False)
-            moved.append(self.texts.update(part, texts))
-        self._find_like(np.concatenate(moved))
-        self.copied[rows], self.looked[rows] = pages.n_changes[rows], pages.last_visit[rows]
-
-    def _find_like(self, moved: IntArray) -> None:
+    def _find_neighbours(self, moved: IntArray) -> None:
+        """Find the neighbours of pages whose text vectors changed."""
         if not len(moved):
             return
-        known = int(self.texts.vector.any(axis=1).sum())
-        exact = known if len(moved) * known <= PAIRS else 0
-        self.like.set(moved, nearest(self.texts.vector, NEAR, rows=moved, exact=exact))
-        self.like.offer(moved)
+        vectors = self.copies.texts.vector
+        n_known = int(vectors.any(axis=1).sum())
+        exact = n_known if len(moved) * n_known <= MAX_EXACT_PAIRS else 0
+        self.neighbours.replace(moved, nearest(vectors, N_NEIGHBOURS, rows=moved, exact=exact))
 
 
 def _by_day(visits: Visits) -> Iterator[tuple[int, Visits]]:
@@ -242,6 +216,6 @@ def _by_day(visits: Visits) -> Iterator[tuple[int, Visits]]:
         yield int(day[begin]), visits.take(slice(begin, end))
 
 
-def _since(pages: Pages) -> FloatArray:
-    """The day since when each page is watched: its first visit, or when it was first heard of."""
+def _first_day(pages: Pages) -> FloatArray:
+    """The day of the first visit to each page, or when it was first seen."""
     return np.where(np.isnan(pages.first_visit), pages.first_seen, pages.first_visit) / DAY

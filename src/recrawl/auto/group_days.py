@@ -1,8 +1,9 @@
 """On which days did a group of pages change more than usual?
 
-Of each group and day two sums are kept: the changes its visits showed, and those that the rates of
-the visited pages promised. Their ratio is the day's multiplier, drawn towards 1. A visit speaks of
-all days since the visit before; a change is shared out among them by what the others showed.
+Keeps two sums for each group and day: the changes that visits showed, and the changes expected from
+the rates of the visited pages. Their ratio, shrunk towards 1, is the multiplier of the day. A visit
+covers all days since the visit before; the change it showed is divided among them in proportion to
+what other visits showed.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
     from recrawl.model import FloatArray, IntArray, KeyArray, Time
 
-KEPT = 64  #: days; before them a multiplier is 1
-PRIOR = 0.3  #: changes that a multiplier of 1 counts for
+DAYS_KEPT = 64  #: before them a multiplier is 1
+PRIOR_CHANGES = 0.3  #: that a multiplier of 1 counts for
 LATE_DAYS = 0.01  #: a visit up to this long after midnight belongs to the day before
 
 
@@ -30,63 +31,67 @@ def day_of(at: Time | FloatArray) -> IntArray:
 
 
 class GroupDays:
-    """The multipliers of groups, and the sums over all their days.
+    """The multipliers of groups, and the totals over all their visits.
 
-    `group` has a row a level and a column a page, -1 for none; `called` is the name of each group.
-    Times are days.
+    `group` has a row a level and a column a page, -1 for none; `name` is the name of each group, as
+    a hash. Times are days. Day d is in column d % DAYS_KEPT.
     """
 
-    def __init__(self, group: IntArray, called: KeyArray, today: int = 0) -> None:
+    def __init__(self, group: IntArray, name: KeyArray, today: int = 0) -> None:
         self.group = group
-        self.called = called
+        self.name = name
         self.today = today
-        self.sums = np.zeros((2, len(called)))  #: events and days of all visits
-        self.settled = np.zeros((len(called), KEPT), np.float32)  #: changes shown before today
-        self.shown = self.settled.copy()  #: and with those of today
-        self.due = self.settled.copy()  #: promised
-        self.past = np.zeros((len(called), KEPT + 1), np.float32)  #: multipliers before each day
-        self.old = np.zeros((4, 0))  #: page, begin, end, rate of visits that showed a change
-        self.new = np.zeros((4, 0))  #: and of today's
-        _add_up(self.shown, self.due, self.past, today)
+        self.totals = np.zeros((2, len(name)))  #: events and days of all visits
+        self.settled = np.zeros((len(name), DAYS_KEPT), np.float32)  #: changes, without today's
+        self.shown = self.settled.copy()  #: changes, with those of today's visits
+        self.due = self.settled.copy()  #: changes expected from the rates
+        #: Sum of the multipliers of the days before each day, oldest first.
+        self.cumulative = np.zeros((len(name), DAYS_KEPT + 1), np.float32)
+        self.old_hits = np.zeros((4, 0))  #: page, begin, end, rate of visits that showed a change
+        self.new_hits = np.zeros((4, 0))  #: the same of today's visits
+        _add_up(self.shown, self.due, self.cumulative, today)
 
-    def regrouped(self, group: IntArray, called: KeyArray, place: IntArray) -> GroupDays:
-        """The same for other groups: what those of the same name showed; pages are at `place`."""
-        other = GroupDays(group, called, self.today)
-        at = rows_of(self.called, called)
+    def regrouped(self, group: IntArray, name: KeyArray, new_row: IntArray) -> GroupDays:
+        """The same for other groups; groups of the same name keep their days.
+
+        `new_row` is the new row of each page. The totals are 0; see `add_totals`.
+        """
+        other = GroupDays(group, name, self.today)
+        at = rows_of(self.name, name)
         same = np.flatnonzero(at >= 0)
-        for name in ("settled", "shown", "due", "past"):
-            getattr(other, name)[at[same]] = getattr(self, name)[same]
-        for name in ("old", "new"):
-            hits = getattr(self, name).copy()
-            hits[0] = place[hits[0].astype(np.int64)]
-            setattr(other, name, hits)
+        for array in ("settled", "shown", "due", "cumulative"):
+            getattr(other, array)[at[same]] = getattr(self, array)[same]
+        for array in ("old_hits", "new_hits"):
+            hits = getattr(self, array).copy()
+            hits[0] = new_row[hits[0].astype(np.int64)]
+            setattr(other, array, hits)
         return other
 
-    def sum_up(self, events: FloatArray, days: FloatArray) -> None:
-        """The sums of groups from those of their pages."""
+    def add_totals(self, events: FloatArray, days: FloatArray) -> None:
+        """Add the events and days of each page to those of its groups."""
         for level in self.group:
-            there = level >= 0
+            member = level >= 0
             for row, of_page in enumerate((events, days)):
-                self.sums[row] += np.bincount(
-                    level[there], of_page[there], minlength=len(self.called)
+                self.totals[row] += np.bincount(
+                    level[member], of_page[member], minlength=len(self.name)
                 )
 
-    def turn(self, day: int) -> bool:
-        """Begin a day, if it is a new one: today's visits are settled, the oldest day forgotten."""
+    def start_day(self, day: int) -> bool:
+        """Settle the visits so far and drop the oldest days; False if the day is not a new one."""
         if day <= self.today:
             return False
-        hits = np.concatenate([self.old, self.new], axis=1)
-        self.old, self.new = hits[:, hits[2] > day - KEPT], np.zeros((4, 0))
-        gone = np.arange(self.today + 1, min(day, self.today + KEPT) + 1) % KEPT
-        self.shown[:, gone] = self.due[:, gone] = 0.0
+        hits = np.concatenate([self.old_hits, self.new_hits], axis=1)
+        self.old_hits, self.new_hits = hits[:, hits[2] > day - DAYS_KEPT], np.zeros((4, 0))
+        dropped = np.arange(self.today + 1, min(day, self.today + DAYS_KEPT) + 1) % DAYS_KEPT
+        self.shown[:, dropped] = self.due[:, dropped] = 0.0
         self.today = day
         self.settled = np.zeros_like(self.settled)
-        _share(self.group, self.shown, self.due, self.settled, self.old, day)
+        _divide(self.group, self.shown, self.due, self.settled, self.old_hits, day)
         self.shown = self.settled.copy()
-        _add_up(self.shown, self.due, self.past, day)
+        _add_up(self.shown, self.due, self.cumulative, day)
         return True
 
-    def add(
+    def add_visits(
         self,
         page: IntArray,
         begin: FloatArray,
@@ -94,45 +99,49 @@ class GroupDays:
         rate: FloatArray,
         events: FloatArray,
     ) -> None:
-        """Visits of today: when the copies before were made, and the changes they stand for."""
-        _promise(self.group, self.due, self.sums, page, begin, end, rate, events, self.today)
+        """Add visits of today: when the copies before were made, and the events behind a hit."""
+        _add_due(self.group, self.due, self.totals, page, begin, end, rate, events, self.today)
         hits = np.stack([page, begin, end, rate])[:, events > 0]
-        self.new = np.concatenate([self.new, hits], axis=1)
+        self.new_hits = np.concatenate([self.new_hits, hits], axis=1)
         shown = self.settled.copy()
-        _share(self.group, self.shown, self.due, shown, self.new, self.today)
+        _divide(self.group, self.shown, self.due, shown, self.new_hits, self.today)
         self.shown = shown
-        _add_up(self.shown, self.due, self.past, self.today)
+        _add_up(self.shown, self.due, self.cumulative, self.today)
 
-    def since(self, page: IntArray, begin: FloatArray, now: FloatArray) -> NDArray[np.float32]:
+    def log_multiplier(
+        self, page: IntArray, begin: FloatArray, now: FloatArray
+    ) -> NDArray[np.float32]:
         """Log of the mean multiplier from a time until now: a row a level, a column a page."""
-        found: NDArray[np.float32] = _since(self.group, self.past, page, begin, now, self.today)
-        return found
+        logs: NDArray[np.float32] = _log_multiplier(
+            self.group, self.cumulative, page, begin, now, self.today
+        )
+        return logs
 
 
 @njit(cache=True)
-def _promise(group, due, sums, page, begin, end, rate, events, today):  # type: ignore[no-untyped-def]
-    oldest = today - KEPT + 1
+def _add_due(group, due, totals, page, begin, end, rate, events, today):  # type: ignore[no-untyped-def]
+    oldest = today - DAYS_KEPT + 1
     for i in range(len(page)):
         for level in range(len(group)):
             g = group[level, page[i]]
             if g < 0:
                 continue
-            sums[0, g] += events[i]
-            sums[1, g] += end[i] - begin[i]
+            totals[0, g] += events[i]
+            totals[1, g] += end[i] - begin[i]
             first = max(int(np.floor(begin[i])), oldest)
             for day in range(first, min(int(np.floor(end[i])), today) + 1):
                 part = min(end[i], day + 1.0) - max(begin[i], float(day))
-                due[g, day % KEPT] += rate[i] * max(part, 0.0)
+                due[g, day % DAYS_KEPT] += rate[i] * max(part, 0.0)
 
 
 @njit(cache=True)
-def _share(group, before, due, shown, hits, today):  # type: ignore[no-untyped-def]
-    oldest = today - KEPT + 1
-    weight = np.empty(KEPT)
+def _divide(group, before, due, shown, hits, today):  # type: ignore[no-untyped-def]
+    oldest = today - DAYS_KEPT + 1
+    weight = np.empty(DAYS_KEPT)
     for i in range(hits.shape[1]):
         page, begin, end, rate = int(hits[0, i]), hits[1, i], hits[2, i], hits[3, i]
         first, last = max(int(np.floor(begin)), oldest), min(int(np.floor(end)), today)
-        lost = max(min(float(oldest), end) - begin, 0.0)  # in days no longer kept
+        lost = max(min(float(oldest), end) - begin, 0.0)  # days no longer kept
         for level in range(len(group)):
             g = group[level, page]
             if g < 0:
@@ -140,33 +149,35 @@ def _share(group, before, due, shown, hits, today):  # type: ignore[no-untyped-d
             total = lost
             for day in range(first, last + 1):
                 part = max(min(end, day + 1.0) - max(begin, float(day)), 0.0)
-                d = day % KEPT
-                weight[d] = part * (PRIOR + before[g, d]) / (PRIOR + due[g, d])
+                d = day % DAYS_KEPT
+                weight[d] = part * (PRIOR_CHANGES + before[g, d]) / (PRIOR_CHANGES + due[g, d])
                 total += weight[d]
             expected = max(rate * total, 1e-9)
             events = expected / -np.expm1(-expected)
             for day in range(first, last + 1):
-                if due[g, day % KEPT] > 0.0:  # else the group was none yet, and nothing promised
-                    shown[g, day % KEPT] += events * weight[day % KEPT] / max(total, 1e-12)
+                if due[g, day % DAYS_KEPT] > 0.0:  # else the group did not exist yet
+                    shown[g, day % DAYS_KEPT] += (
+                        events * weight[day % DAYS_KEPT] / max(total, 1e-12)
+                    )
 
 
 @njit(cache=True)
-def _add_up(shown, due, past, today):  # type: ignore[no-untyped-def]
-    """The multipliers added up from the oldest day on; place i is before day oldest + i."""
-    oldest = today - KEPT + 1
+def _add_up(shown, due, cumulative, today):  # type: ignore[no-untyped-def]
+    """Add up the multipliers from the oldest day on; column i is the sum before day oldest + i."""
+    oldest = today - DAYS_KEPT + 1
     for g in range(len(shown)):
         total = 0.0
-        for i in range(KEPT):
-            past[g, i] = total
-            d = (oldest + i) % KEPT
-            total += (PRIOR + shown[g, d]) / (PRIOR + due[g, d])
-        past[g, KEPT] = total
+        for i in range(DAYS_KEPT):
+            cumulative[g, i] = total
+            d = (oldest + i) % DAYS_KEPT
+            total += (PRIOR_CHANGES + shown[g, d]) / (PRIOR_CHANGES + due[g, d])
+        cumulative[g, DAYS_KEPT] = total
 
 
 @njit(cache=True)
-def _since(group, past, page, begin, now, today):  # type: ignore[no-untyped-def]
-    oldest = today - KEPT + 1
-    found = np.zeros((len(group), len(page)), np.float32)
+def _log_multiplier(group, cumulative, page, begin, now, today):  # type: ignore[no-untyped-def]
+    oldest = today - DAYS_KEPT + 1
+    logs = np.zeros((len(group), len(page)), np.float32)
     for i in range(len(page)):
         days = now[i] - begin[i]
         if not days > 1e-9:
@@ -175,17 +186,21 @@ def _since(group, past, page, begin, now, today):  # type: ignore[no-untyped-def
         for level in range(len(group)):
             g = group[level, page[i]]
             if g >= 0:
-                total = lost + _until(past[g], now[i] - oldest) - _until(past[g], begin[i] - oldest)
-                found[level, i] = np.log(max(total / days, 1e-6))
-    return found
+                total = (
+                    lost
+                    + _sum_until(cumulative[g], now[i] - oldest)
+                    - _sum_until(cumulative[g], begin[i] - oldest)
+                )
+                logs[level, i] = np.log(max(total / days, 1e-6))
+    return logs
 
 
 @njit(cache=True)
-def _until(past, at):  # type: ignore[no-untyped-def]
-    """The sum up to a time, counted in days from the oldest; a day counts by its part."""
+def _sum_until(cumulative, at):  # type: ignore[no-untyped-def]
+    """The sum up to a time, in days after the oldest day; the last day counts in part."""
     if at <= 0:
         return 0.0
-    if at >= KEPT:
-        return past[KEPT] + (at - KEPT)
+    if at >= DAYS_KEPT:
+        return cumulative[DAYS_KEPT] + (at - DAYS_KEPT)
     i = int(at)
-    return past[i] + (past[i + 1] - past[i]) * (at - i)
+    return cumulative[i] + (cumulative[i + 1] - cumulative[i]) * (at - i)

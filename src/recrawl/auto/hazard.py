@@ -1,7 +1,7 @@
-"""How much likelier than its rate promises is a hit, by what else is known?
+"""How much more likely is a hit than its rate says, given the other features? A linear model.
 
 A complementary log-log regression: a visit is a hit with probability 1 − exp(−s), and
-log s = log(rate × days) + w·z. The weights w are drawn towards 0, where the plain rate remains.
+log s = log(rate × days) + w·z. The weights w are shrunk towards 0, which leaves the plain rate.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
     from recrawl.model import BoolArray, FloatArray
 
-STEPS = 12  #: of Newton's method, at most
-RIDGE = 50.0  #: how strongly weights are drawn towards 0, in expected hits
-FREE = 0.1  #: and how strongly the intercept is
-FAR = 8.0  #: standard deviations beyond which a value is taken for that far
+MAX_STEPS = 12  #: of Newton's method
+RIDGE = 50.0  #: how strongly weights are shrunk towards 0, in expected hits
+INTERCEPT_RIDGE = 0.1  #: the same for the intercept
+MAX_DEVIATIONS = 8.0  #: standard deviations at which a value is clipped
 
 
 @dataclass(frozen=True)
 class Hazard:
-    """The weights of columns, and what columns are measured against."""
+    """The weights of standardised columns."""
 
     mean: FloatArray
-    scale: FloatArray  #: inf for a column that never varied, and so says nothing
+    scale: FloatArray  #: inf for a constant column
     weight: FloatArray
     intercept: float
 
     def log_ratio(self, columns: NDArray[np.float32]) -> FloatArray:
-        """Log of s over rate × days; a row a column, a column a visit."""
-        found: FloatArray = _sum(columns, self.mean, self.scale, self.weight, self.intercept)
-        return found
+        """Log of s over rate × days, for each visit; `columns` has a row a feature."""
+        logs: FloatArray = _sum(columns, self.mean, self.scale, self.weight, self.intercept)
+        return logs
 
 
 def fit(
     columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, *, ridge: float = RIDGE
 ) -> Hazard:
-    """Learn from visits: a row a column, a column a visit; `offset` is log(rate × days)."""
+    """Fit to visits: a row a feature, a column a visit; `offset` is log(rate × days)."""
     mean, scale = columns.mean(axis=1, dtype=float), columns.std(axis=1, dtype=float)
     scale = np.where(scale > 1e-6, scale, np.inf)
     z = np.vstack([np.ones((1, len(hit))), _standard(columns, mean, scale)])
     penalty = np.full(len(z), ridge)
-    penalty[0] = FREE
+    penalty[0] = INTERCEPT_RIDGE
     weight = np.zeros(len(z))
     loss = _loss(z, weight, offset, hit, penalty)
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         slope, curve = _derivatives(weight @ z + offset, hit)
         gradient = z @ slope - penalty * weight
         step = np.linalg.solve((z * curve) @ z.T + np.diag(penalty), gradient)
@@ -70,7 +70,7 @@ def log_loss(log_s: FloatArray, hit: BoolArray) -> FloatArray:
 
 
 def _standard(columns: NDArray[np.float32], mean: FloatArray, scale: FloatArray) -> FloatArray:
-    return np.clip((columns - mean[:, None]) / scale[:, None], -FAR, FAR)
+    return np.clip((columns - mean[:, None]) / scale[:, None], -MAX_DEVIATIONS, MAX_DEVIATIONS)
 
 
 def _loss(
@@ -80,24 +80,20 @@ def _loss(
 
 
 def _derivatives(log_s: FloatArray, hit: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Of the log-likelihood by log s: the slope, and minus the expected curvature."""
+    """Slope of the log-likelihood by log s, and minus its expected curvature."""
     s = np.exp(np.clip(log_s, -30.0, 5.0))
-    tail = s / np.expm1(s)  # what of s is left when a hit is known
+    tail = s / np.expm1(s)  # E[events | hit] − s
     return np.where(hit, tail, -s), np.maximum(s * tail, 1e-9)
 
 
 @njit(cache=True)
 def _sum(columns, mean, scale, weight, intercept):  # type: ignore[no-untyped-def]
-    found = np.full(columns.shape[1], intercept)
+    logs = np.full(columns.shape[1], intercept)
     for c in range(len(columns)):
         if weight[c] == 0.0 or not np.isfinite(scale[c]):
             continue
-        m, inverse, w, column = (
-            np.float32(mean[c]),
-            np.float32(1.0 / scale[c]),
-            weight[c],
-            columns[c],
-        )
-        for i in range(len(found)):
-            found[i] += w * min(max((column[i] - m) * inverse, np.float32(-FAR)), np.float32(FAR))
-    return found
+        m, inverse = np.float32(mean[c]), np.float32(1.0 / scale[c])
+        w, column, far = weight[c], columns[c], np.float32(MAX_DEVIATIONS)
+        for i in range(len(logs)):
+            logs[i] += w * min(max((column[i] - m) * inverse, -far), far)
+    return logs

@@ -1,9 +1,9 @@
-"""How are hits foretold, by the visits so far?
+"""Predicts hits from features: the mean of a linear model and of boosted trees.
 
-Two models of the same columns are averaged, one linear, one of trees. Only visits that were made
-can be learned from, and a policy makes those it thinks worth it. That does not bias the models:
-what a visit shows does not depend on why it was chosen, and all that the choice went by is among
-the columns. But where nobody looked they can only guess; there both are drawn to the plain rate.
+Only visits that were made can be learned from, and a policy makes those it thinks worth it. That
+does not bias the models: what a visit shows does not depend on why it was chosen, and everything
+the choice depended on is among the features. Where there were no visits the models can only guess;
+there both are shrunk to the plain rate.
 """
 
 from __future__ import annotations
@@ -12,107 +12,110 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recrawl.auto import hazard
-from recrawl.auto import trees as boosted
+from recrawl.auto import hazard, trees
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.auto.features import Examples
     from recrawl.auto.hazard import Hazard
-    from recrawl.auto.trees import Boosted
+    from recrawl.auto.trees import BoostedTrees
     from recrawl.model import BoolArray, FloatArray
 
-    Models = tuple[Hazard, Boosted | None]
+    Models = tuple[Hazard, BoostedTrees | None]
 
-MOST = 120_000  #: visits that are kept; when there are more, half as many are drawn of them
-AT_ONCE = 6_000  #: of those told at once, so that there are days enough
-LEAST = 10  #: hits before anything is learned
-FOREST = 50  #: and before trees are grown
-MORE = 1.15  #: times as many hits before it is learned anew
-JUDGES = 0.1  #: part of the visits, the latest, that a new model is tried on
-DOUBT = 2.0  #: standard errors by which it must foretell them worse to be dropped
+MAX_VISITS = 120_000  #: kept to train on; when there are more, a random half of this is kept
+MAX_VISITS_A_DAY = 6_000  #: of one day, so that there are enough days
+MIN_HITS = 10  #: before the linear model is fitted
+MIN_HITS_FOR_TREES = 50
+RETRAIN_FACTOR = 1.15  #: times the hits of the last training
+TEST_SHARE = 0.1  #: of the visits, the latest, that a new model is tested on
+MAX_ERRORS_WORSE = 2.0  #: standard errors by which it may predict them worse
 
 
 class Learner:
-    """Learns from visits and what was known before them."""
+    """Trains the models on visits and what was known before them."""
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
-        self.rows: list[list[NDArray[Any]]] = []  #: columns, offset, hit: visits of a day
-        self.hits = 0
-        self.trained = 0  #: hits when last learned
-        self.version = 0  #: models that were believed so far
+        self.days: list[list[NDArray[Any]]] = []  #: columns, offset and hit of the visits of a day
+        self.n_hits = 0
+        self.n_hits_trained = 0  #: at the last training
+        self.version = 0  #: how many models were accepted
         self.linear: Hazard | None = None
-        self.boosted: Boosted | None = None
+        self.trees: BoostedTrees | None = None
 
-    def add(self, told: Examples) -> None:
-        """Visits of one day."""
-        hit = told.visits.hit
-        self.hits += int(hit.sum())
-        self.rows.append(_some([told.columns, told.offset, hit], AT_ONCE, self.seed))
-        if sum(len(rows[-1]) for rows in self.rows) > MOST:
-            self.rows = [_some(self._all(), MOST // 2, self.seed)]
+    def add(self, examples: Examples) -> None:
+        """Add the visits of one day."""
+        hit = examples.visits.hit
+        self.n_hits += int(hit.sum())
+        day: list[NDArray[Any]] = [examples.columns, examples.offset, hit]
+        self.days.append(_sample(day, MAX_VISITS_A_DAY, self.seed))
+        if sum(len(day[-1]) for day in self.days) > MAX_VISITS:
+            self.days = [_sample(self._all(), MAX_VISITS // 2, self.seed)]
 
     def _all(self) -> list[NDArray[Any]]:
         """Columns, offset and hit of all visits that are kept."""
-        return [np.concatenate(one, axis=-1) for one in zip(*self.rows, strict=True)]
+        return [np.concatenate(array, axis=-1) for array in zip(*self.days, strict=True)]
 
     def forget_visits(self) -> None:
-        """They will be told anew; what was learned stays."""
-        self.rows, self.hits, self.trained = [], 0, 0
+        """Drop the stored visits; they will be added again. The fitted models are kept."""
+        self.days, self.n_hits, self.n_hits_trained = [], 0, 0
 
     def train(self) -> None:
-        """Learn anew if enough is new; believed unless it foretells the latest visits worse."""
-        if self.hits < max(LEAST, MORE * self.trained):
+        """Fit new models if there are enough new hits.
+
+        They are accepted unless they predict the latest visits worse than the models so far.
+        """
+        if self.n_hits < max(MIN_HITS, RETRAIN_FACTOR * self.n_hits_trained):
             return
-        self.trained = self.hits
+        self.n_hits_trained = self.n_hits
         columns, offset, hit = self._all()
-        self.rows = [[columns, offset, hit]]
-        early = slice(int(len(hit) * (1.0 - JUDGES)))
-        late = slice(early.stop, None)
+        self.days = [[columns, offset, hit]]
         if self.linear is not None:
-            trial = _fit(columns[:, early], offset[early], hit[early], self.seed)
-            if _worse(
-                trial, (self.linear, self.boosted), columns[:, late], offset[late], hit[late]
-            ):
+            n_train = int(len(hit) * (1.0 - TEST_SHARE))
+            trial = _fit(columns[:, :n_train], offset[:n_train], hit[:n_train], self.seed)
+            test = columns[:, n_train:], offset[n_train:], hit[n_train:]
+            if _is_worse(trial, (self.linear, self.trees), *test):
                 return
-        self.linear, self.boosted = _fit(columns, offset, hit, self.seed)
+        self.linear, self.trees = _fit(columns, offset, hit, self.seed)
         self.version += 1
 
     def log_ratio(self, columns: NDArray[np.float32]) -> FloatArray | None:
-        """Log of s over rate × days, s such that a visit is a hit with 1 − exp(−s).
+        """Log of s over rate × days, where a visit is a hit with probability 1 − exp(−s).
 
-        A row a column, a column a page; None if nothing was learned yet.
+        `columns` has a row a feature and a column a page; None if nothing was trained yet.
         """
-        return None if self.linear is None else _log_ratio(self.linear, self.boosted, columns)
+        return None if self.linear is None else _log_ratio(self.linear, self.trees, columns)
 
 
-def _worse(
+def _is_worse(
     new: Models, old: Models, columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray
 ) -> bool:
-    """Whether the new models foretell visits worse than the old ones, beyond chance."""
+    """Whether the new models predict visits worse than the old ones, beyond chance."""
     losses = [hazard.log_loss(offset + _log_ratio(*one, columns), hit) for one in (new, old)]
     more = losses[0] - losses[1]
-    return bool(more.sum() > DOUBT * np.sqrt(len(more)) * more.std())
+    return bool(more.sum() > MAX_ERRORS_WORSE * np.sqrt(len(more)) * more.std())
 
 
-def _some(rows: list[NDArray[Any]], most: int, seed: int) -> list[NDArray[Any]]:
-    """So many of the visits, drawn at random, in their order."""
-    size = len(rows[-1])
-    if size <= most:
-        return rows
-    kept = np.sort(np.random.default_rng((seed, size)).choice(size, most, replace=False))
-    return [one[..., kept] for one in rows]
+def _sample(arrays: list[NDArray[Any]], n: int, seed: int) -> list[NDArray[Any]]:
+    """At most n of the visits, drawn at random, in their order."""
+    size = len(arrays[-1])
+    if size <= n:
+        return arrays
+    kept = np.sort(np.random.default_rng((seed, size)).choice(size, n, replace=False))
+    return [array[..., kept] for array in arrays]
 
 
 def _fit(columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, seed: int) -> Models:
     linear = hazard.fit(columns, offset, hit, ridge=hazard.RIDGE)
-    if hit.sum() < FOREST:
+    if hit.sum() < MIN_HITS_FOR_TREES:
         return linear, None
-    return linear, boosted.fit(columns, offset, hit, shrink=boosted.SHRINK, seed=seed)
+    return linear, trees.fit(columns, offset, hit, shrink=trees.SHRINK, seed=seed)
 
 
-def _log_ratio(linear: Hazard, trees: Boosted | None, columns: NDArray[np.float32]) -> FloatArray:
-    found = linear.log_ratio(columns)
-    return found if trees is None else 0.5 * (found + trees.log_ratio(columns))
+def _log_ratio(
+    linear: Hazard, boosted: BoostedTrees | None, columns: NDArray[np.float32]
+) -> FloatArray:
+    ratio = linear.log_ratio(columns)
+    return ratio if boosted is None else 0.5 * (ratio + boosted.log_ratio(columns))

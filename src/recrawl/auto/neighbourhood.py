@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from recrawl.auto.page_history import PageHistory
     from recrawl.model import FloatArray, IntArray, Neighbours
 
-FADES = 0.9  #: what evidence is worth a day later
-PRIOR = 0.3  #: hits that evidence of nothing unusual counts for
+DAILY_DECAY = 0.9  #: weight of evidence after a day
+PRIOR_HITS = 0.3  #: that "nothing unusual" counts for
 
 
 @dataclass
@@ -26,44 +26,49 @@ class Neighbourhood:
     weight: NDArray[np.float32]
 
     @classmethod
-    def none(cls, pages: int, most: int) -> Neighbourhood:
-        """Pages without neighbours, which may get so many each."""
-        return cls(np.full((pages, most), -1, np.int32), np.zeros((pages, most), np.float32))
+    def empty(cls, n_pages: int, k: int) -> Neighbourhood:
+        """Pages without neighbours, with room for k each."""
+        return cls(np.full((n_pages, k), -1, np.int32), np.zeros((n_pages, k), np.float32))
 
-    def put(self, old: Neighbourhood, place: IntArray) -> None:
-        """Take over the neighbours of pages, which now are at these rows."""
-        self.row[place] = np.where(old.row >= 0, place[old.row], -1)
-        self.weight[place] = old.weight
+    def take_over(self, old: Neighbourhood, new_row: IntArray) -> None:
+        """Take over the neighbours of other pages, which are at these rows here."""
+        self.row[new_row] = np.where(old.row >= 0, new_row[old.row], -1)
+        self.weight[new_row] = old.weight
 
-    def set(self, page: IntArray, near: Neighbours) -> None:
-        """The neighbours of these pages are others now."""
+    def replace(self, page: IntArray, near: Neighbours) -> None:
+        """Give these pages new neighbours.
+
+        Each of these gets the page as a neighbour too, where it is nearer than one of its own.
+        """
         self.row[page], self.weight[page] = near.row, near.weight
-
-    def offer(self, page: IntArray) -> None:
-        """Make these pages neighbours of their neighbours, where nearer than one of those."""
         _offer(self.row, self.weight, page)
 
     def evidence(
-        self, own: PageHistory, rate: FloatArray, page: IntArray, since: FloatArray, now: FloatArray
+        self,
+        history: PageHistory,
+        rate: FloatArray,
+        page: IntArray,
+        since: FloatArray,
+        now: FloatArray,
     ) -> FloatArray:
-        """Log of the neighbours that were hits since a time over the hits their rates promised.
+        """Log of the hits of neighbours since a time over the hits expected from their rates.
 
         `rate` is of all pages; `since` and `now` are of each of these.
         """
-        seen = own.first, own.last, own.last_hit, own.hit_days
-        found: FloatArray = _evidence(self.row, self.weight, rate, *seen, page, since, now)
-        return found
+        past = history.first, history.last, history.last_hit, history.hit_days
+        logs: FloatArray = _evidence(self.row, self.weight, rate, *past, page, since, now)
+        return logs
 
     def rates(
-        self, own: PageHistory, rate: FloatArray, prior: FloatArray, page: IntArray
+        self, history: PageHistory, rate: FloatArray, prior: FloatArray, page: IntArray
     ) -> FloatArray:
-        """Log of the neighbours' hits a day, drawn towards `prior`, over `rate`; 0 without any.
+        """Log of the neighbours' hits a day, shrunk towards `prior`, over `rate`; 0 without any.
 
         Both are of all pages.
         """
-        of = (own.events, own.days, rate, prior)
-        found: FloatArray = _rates(self.row, self.weight, *of, page)
-        return found
+        known = (history.events, history.days, rate, prior)
+        logs: FloatArray = _rates(self.row, self.weight, *known, page)
+        return logs
 
 
 @njit(cache=True)
@@ -83,28 +88,28 @@ def _offer(row, weight, page):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _evidence(row, weight, rate, first, last, last_hit, hit_days, page, since, now):  # type: ignore[no-untyped-def]
-    found = np.zeros(len(page))
+    logs = np.zeros(len(page))
     for i in range(len(page)):
         hits = due = 0.0
         for k in range(row.shape[1]):
             j = row[page[i], k]
             if j < 0:
-                break  # the others are none either
+                break  # no more neighbours
             if not last[j] > since[i]:
                 continue
             w = weight[page[i], k]
-            days = last[j] - max(since[i], first[j])  # 0 for one that was never visited
-            due += w * FADES ** max(now[i] - last[j], 0.0) * rate[j] * days
+            days = last[j] - max(since[i], first[j])  # 0 if it was never visited
+            due += w * DAILY_DECAY ** max(now[i] - last[j], 0.0) * rate[j] * days
             if last_hit[j] > since[i]:
                 part = min(1.0, (last_hit[j] - since[i]) / max(hit_days[j], 1e-9))
-                hits += w * FADES ** max(now[i] - last_hit[j], 0.0) * part
-        found[i] = np.log((hits + PRIOR) / (due + PRIOR))
-    return found
+                hits += w * DAILY_DECAY ** max(now[i] - last_hit[j], 0.0) * part
+        logs[i] = np.log((hits + PRIOR_HITS) / (due + PRIOR_HITS))
+    return logs
 
 
 @njit(cache=True)
 def _rates(row, weight, events, days, rate, prior, page):  # type: ignore[no-untyped-def]
-    found = np.zeros(len(page))
+    logs = np.zeros(len(page))
     for i in range(len(page)):
         p = page[i]
         if row[p, 0] < 0:
@@ -116,5 +121,5 @@ def _rates(row, weight, events, days, rate, prior, page):  # type: ignore[no-unt
                 break
             hits += weight[p, k] * events[j]
             time += weight[p, k] * days[j]
-        found[i] = np.log(hits / time / rate[p])
-    return found
+        logs[i] = np.log(hits / time / rate[p])
+    return logs

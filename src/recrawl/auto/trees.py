@@ -1,8 +1,8 @@
-"""How much likelier than its rate promises is a hit, by trees grown on what else is known?
+"""How much more likely is a hit than its rate says, given the other features? BoostedTrees trees.
 
-Gradient boosting of the same likelihood as `hazard`. All nodes of one depth of a tree ask the same
-question (as in CatBoost, Prokhorenkova et al. 2018): such trees are hard to overfit, and a million
-pages are answered in a fraction of a second.
+Gradient boosting of the same likelihood as `hazard`. All nodes of one depth of a tree split at the
+same column and value (as in CatBoost, Prokhorenkova et al. 2018): such trees hardly overfit, and
+predict a million pages in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
     from recrawl.model import BoolArray, FloatArray, IntArray
 
-TREES, DEPTH = 60, 4
-RATE = 0.05  #: part of what a tree finds that is believed
+N_TREES, DEPTH = 60, 4
+LEARNING_RATE = 0.05
 SHRINK = 5.0  #: expected hits in a leaf that the plain rate counts for
-LEAST = 30  #: visits on each side of a split
-CUTS = 63  #: values at which a column may be split
-SHARE = 0.7  #: of the columns that a tree may ask
-BLOCK = 2_048  #: visits answered at a time
+MIN_VISITS = 30  #: on each side of a split
+N_CUTS = 63  #: values at which a column may be split
+COLUMN_SHARE = 0.7  #: of the columns that a tree may use
+BLOCK = 2_048  #: visits predicted at a time
 
 
 @dataclass(frozen=True)
-class Boosted:
-    """Trees: of each depth the column asked and the value above which a bit is set; the leaves."""
+class BoostedTrees:
+    """Trees: of each depth the column usable and the value above which a bit is set; the leaves."""
 
     column: IntArray
     above: NDArray[np.float32]
     leaf: FloatArray
 
     def log_ratio(self, columns: NDArray[np.float32]) -> FloatArray:
-        """Log of s over rate × days, s such that a hit has the probability 1 − exp(−s).
+        """Log of s over rate × days, where a hit has the probability 1 − exp(−s).
 
-        A row a column, a column a visit.
+        `columns` has a row a feature and a column a visit.
         """
-        found: FloatArray = _answer(columns, self.column, self.above, self.leaf)
-        return found
+        logs: FloatArray = _predict(columns, self.column, self.above, self.leaf)
+        return logs
 
 
 def fit(
@@ -51,24 +51,24 @@ def fit(
     *,
     shrink: float = SHRINK,
     seed: int = 0,
-) -> Boosted:
-    """Learn from visits: a column each, `offset` their log(rate × days)."""
+) -> BoostedTrees:
+    """Fit to visits: a row a feature, a column a visit; `offset` is log(rate × days)."""
     random = np.random.default_rng(seed)
-    cuts = np.quantile(columns, np.linspace(0, 1, CUTS + 2)[1:-1], axis=1).T.astype(np.float32)
+    cuts = np.quantile(columns, np.linspace(0, 1, N_CUTS + 2)[1:-1], axis=1).T.astype(np.float32)
     bins = np.stack([np.searchsorted(c, x) for c, x in zip(cuts, columns, strict=True)])
-    asked = random.random((TREES, len(columns))) < SHARE
-    column, cut, leaf = _grow(bins.astype(np.uint8), offset, hit, asked, shrink)
-    return Boosted(column, cuts[column, cut], leaf)
+    usable = random.random((N_TREES, len(columns))) < COLUMN_SHARE
+    column, cut, leaf = _grow(bins.astype(np.uint8), offset, hit, usable, shrink)
+    return BoostedTrees(column, cuts[column, cut], leaf)
 
 
 @njit(cache=True)
-def _grow(bins, offset, hit, asked, shrink):  # type: ignore[no-untyped-def]
+def _grow(bins, offset, hit, usable, shrink):  # type: ignore[no-untyped-def]
     visits = bins.shape[1]
-    column, cut = np.zeros((TREES, DEPTH), np.int64), np.zeros((TREES, DEPTH), np.int64)
-    leaf = np.zeros((TREES, 2**DEPTH))
+    column, cut = np.zeros((N_TREES, DEPTH), np.int64), np.zeros((N_TREES, DEPTH), np.int64)
+    leaf = np.zeros((N_TREES, 2**DEPTH))
     log_s = offset.copy()
     slope, curve, node = np.empty(visits), np.empty(visits), np.empty(visits, np.uint8)
-    for tree in range(TREES):
+    for tree in range(N_TREES):
         for i in range(visits):
             s = np.exp(min(max(log_s[i], -30.0), 5.0))
             tail = s / np.expm1(s)
@@ -76,7 +76,7 @@ def _grow(bins, offset, hit, asked, shrink):  # type: ignore[no-untyped-def]
             curve[i] = s * tail
         node[:] = 0
         for depth in range(DEPTH):
-            c, where = _question(bins, slope, curve, node, 2**depth, asked[tree], shrink)
+            c, where = _best_split(bins, slope, curve, node, 2**depth, usable[tree], shrink)
             column[tree, depth], cut[tree, depth] = c, where
             for i in range(visits):
                 node[i] = 2 * node[i] + (bins[c, i] > where)
@@ -84,45 +84,45 @@ def _grow(bins, offset, hit, asked, shrink):  # type: ignore[no-untyped-def]
         for i in range(visits):
             g[node[i]] += slope[i]
             h[node[i]] += curve[i]
-        leaf[tree] = RATE * g / h
+        leaf[tree] = LEARNING_RATE * g / h
         for i in range(visits):
             log_s[i] += leaf[tree, node[i]]
     return column, cut, leaf
 
 
 @njit(cache=True)
-def _question(bins, slope, curve, node, nodes, asked, shrink):  # type: ignore[no-untyped-def]
-    """The column and cut that tell most; if none does, a cut that hardly any visit is above."""
-    best, column, cut = 0.0, 0, CUTS - 1
+def _best_split(bins, slope, curve, node, nodes, usable, shrink):  # type: ignore[no-untyped-def]
+    """The column and cut of the highest gain; if there is none, a cut that few visits are above."""
+    best, column, cut = 0.0, 0, N_CUTS - 1
     for c in range(len(bins)):
-        if not asked[c]:
+        if not usable[c]:
             continue
-        sums = np.zeros((nodes, CUTS + 1, 3))
+        sums = np.zeros((nodes, N_CUTS + 1, 3))
         for i in range(len(node)):
             n, b = node[i], bins[c, i]
             sums[n, b, 0] += slope[i]
             sums[n, b, 1] += curve[i]
             sums[n, b, 2] += 1.0
-        gain, where = _best(sums, shrink)
+        gain, where = _best_cut(sums, shrink)
         if gain > best:
             best, column, cut = gain, c, where
     return column, cut
 
 
 @njit(cache=True)
-def _best(sums, shrink):  # type: ignore[no-untyped-def]
+def _best_cut(sums, shrink):  # type: ignore[no-untyped-def]
     """The gain of the best cut of one column, the same in all nodes, and which cut that is."""
-    gains = np.zeros(CUTS)
+    gains = np.zeros(N_CUTS)
     for node in range(len(sums)):
         g = sums[node, :, 0].sum()
         h = sums[node, :, 1].sum() + shrink
         n = sums[node, :, 2].sum()
         left_g, left_h, left_n = 0.0, shrink, 0.0
-        for cut in range(CUTS):
+        for cut in range(N_CUTS):
             left_g += sums[node, cut, 0]
             left_h += sums[node, cut, 1]
             left_n += sums[node, cut, 2]
-            if left_n < LEAST or n - left_n < LEAST:
+            if left_n < MIN_VISITS or n - left_n < MIN_VISITS:
                 continue
             right = g - left_g
             right_h = h - left_h + shrink
@@ -132,20 +132,20 @@ def _best(sums, shrink):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _answer(columns, column, above, leaf):  # type: ignore[no-untyped-def]
+def _predict(columns, column, above, leaf):  # type: ignore[no-untyped-def]
     visits = columns.shape[1]
-    found = np.zeros(visits)
+    logs = np.zeros(visits)
     node = np.empty(BLOCK, np.uint8)
-    for begin in range(0, visits, BLOCK):  # so that what is asked stays in the cache
+    for begin in range(0, visits, BLOCK):  # so that what is usable stays in the cache
         end = min(begin + BLOCK, visits)
         for tree in range(len(leaf)):
             node[:] = 0
             for depth in range(DEPTH):
-                asked, value = columns[column[tree, depth], begin:end], above[tree, depth]
+                feature, value = columns[column[tree, depth], begin:end], above[tree, depth]
                 bit = np.uint8(1 << (DEPTH - 1 - depth))
                 for i in range(end - begin):
-                    node[i] |= bit if asked[i] > value else np.uint8(0)
+                    node[i] |= bit if feature[i] > value else np.uint8(0)
             values = leaf[tree]
             for i in range(end - begin):
-                found[begin + i] += values[node[i]]
-    return found
+                logs[begin + i] += values[node[i]]
+    return logs

@@ -1,4 +1,4 @@
-"""Which pages now, by all that the crawl has shown? The default."""
+"""Which pages now, given everything the crawl has shown? The default policy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl import registry
-from recrawl.auto.online import Online
+from recrawl.auto.model import HitModel
 from recrawl.auto.reasons import reasons
 from recrawl.errors import BadInput
 from recrawl.model import Forecast
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import History
 
-BALANCED = "balanced"  #: the default: many changes found, and copies no less fresh for it
+BALANCED = "balanced"  #: the default: many changes found, with copies as fresh
 NEW, NEVER_SEEN, SEARCH = "new-links", "never-seen-links", "search"
-#: The policy that is the part of `auto` for an objective.
+#: The policy that `auto` uses for an objective.
 PART = {NEW: "links", NEVER_SEEN: "links:never_seen=true", SEARCH: "user-centric"}
 OBJECTIVES = (BALANCED, *INDICES, *PART)
-#: Changes due beyond which it is not known how fast a page really changes: visits show one of many.
-#: An index that leaves fast pages alone would leave such pages for ever.
-TELLING = 2.0
-FRESH = 0.25  #: how much the default heeds freshness, which leaves alone what changes all the time
+#: Changes due are cut here for indices that skip fast pages. A visit shows at most one change, so
+#: beyond this the true rate is unknown, and such an index would skip the page for ever.
+MAX_HITS_DUE = 2.0
+FRESH = 0.25  #: weight of freshness, which skips pages that change all the time, in the default
 
 
 class Auto:
-    """What a visit would find, learned online: from rates, days of groups, neighbours and copies.
+    """What a visit would find, learned from page histories, group days, neighbours and copies.
 
-    `objective` is one of OBJECTIVES, or several with weights: `freshness=0.5+new-links=0.5`. That
-    of `search` needs `queries`, a file of what people ask.
+    `objective` is one of OBJECTIVES, or several with weights: `freshness=0.5+new-links=0.5`. The
+    objective `search` needs `queries`, a file of what people ask.
     """
 
     name: ClassVar[str] = "auto"
@@ -50,15 +50,15 @@ class Auto:
         self.seed = seed
 
     @cached_property
-    def parts_(self) -> dict[str, Online | Links | UserCentric]:
-        """What tells of each objective wanted; those of changes share one."""
+    def parts_(self) -> dict[str, HitModel | Links | UserCentric]:
+        """The model or policy for each objective; objectives about changes share one model."""
         wanted = [name for name, weight in weights(self.objective).items() if weight]
         if SEARCH in wanted and not self.queries:
             raise BadInput(
                 "The objective search needs queries, a file of what people ask. Got none; write "
                 "auto:objective=search,queries=FILE."
             )
-        changes = Online("change", self.seed)
+        changes = HitModel("change", self.seed)
         others: dict[str, Links | UserCentric] = {
             NEW: Links(seed=self.seed),
             NEVER_SEEN: Links(never_seen=True, seed=self.seed),
@@ -72,69 +72,69 @@ class Auto:
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         wanted = weights(self.objective)
-        found = np.zeros(len(pages))
+        score = np.zeros(len(pages))
         for name in self.parts_:
             worth = self._worth(name, pages, now)
-            if len(self.parts_) > 1:  # objectives count in units of their own
+            if len(self.parts_) > 1:  # objectives have different units
                 worth = worth / max(float(worth.mean()), 1e-300) if len(pages) else worth
-            found += wanted[name] * worth
-        return found
+            score += wanted[name] * worth
+        return score
 
     def forecast(self, pages: Pages, now: Time) -> Forecast:
         """The probability of a change."""
-        changes = next(self._online("change"), None)
+        changes = next(self._models("change"), None)
         if changes is None:
             return from_rate(smoothed(pages), pages.days_since_visit(now))
-        return Forecast(p_change=-np.expm1(-changes.hits(pages, now)))
+        return Forecast(p_change=-np.expm1(-changes.hits_due(pages, now)))
 
     def reasons(self, pages: Pages, row: int) -> list[str]:
-        """The three strongest, in words."""
-        return next((reasons(one, pages, row) for one in self._online()), [])
+        """The strongest reasons for or against a visit, in words; at most three."""
+        return next((reasons(model, pages, row) for model in self._models()), [])
 
-    def _online(self, event: str | None = None) -> Iterator[Online]:
+    def _models(self, event: str | None = None) -> Iterator[HitModel]:
         for part in self.parts_.values():
-            one = part if isinstance(part, Online) else getattr(part, "online_", None)
-            if one and event in (None, one.watch.event):
-                yield one
+            model = part if isinstance(part, HitModel) else getattr(part, "model_", None)
+            if model and event in (None, model.state.event):
+                yield model
 
     def _worth(self, name: str, pages: Pages, now: Time) -> FloatArray:
         part = self.parts_[name]
-        if not isinstance(part, Online):
+        if not isinstance(part, HitModel):
             return part.score(pages, now)
-        hits = part.hits(pages, now)
+        hits = part.hits_due(pages, now)
         if name == BALANCED:
             fresh = self._index("freshness", hits, pages, now)
             return (hits * part.optimism(pages)) ** (1.0 - FRESH) * fresh**FRESH
         return self._index(name, hits, pages, now)
 
     def _index(self, name: str, hits: FloatArray, pages: Pages, now: Time) -> FloatArray:
-        known = hits if name == "change-ratio" else np.minimum(hits, TELLING)
+        bounded = hits if name == "change-ratio" else np.minimum(hits, MAX_HITS_DUE)
         days = np.maximum(pages.days_since_visit(now), 1e-9)
-        return INDICES[name](np.maximum(known, 1e-12) / days, days)
+        return INDICES[name](np.maximum(bounded, 1e-12) / days, days)
 
 
 def weights(objective: str) -> dict[str, float]:
-    """The weight of each objective, as people write it.
+    """The weight of each objective in the argument `objective`.
 
     >>> weights("freshness"), weights("freshness=0.5+new-links=0.5")
     ({'freshness': 1.0}, {'freshness': 0.5, 'new-links': 0.5})
     """
-    found = {}
+    weight_of: dict[str, float] = {}
     for one in objective.replace(",", "+").split("+"):
         name, equals, weight = (part.strip() for part in one.partition("="))
         if name not in OBJECTIVES:
             raise registry.unknown("objective", name, dict.fromkeys(OBJECTIVES))
-        if name in found:
+        if name in weight_of:
             raise BadInput(f"An objective must be given once. Got {name} twice in {objective!r}.")
         try:
-            found[name] = float(weight) if equals else 1.0
+            weight_of[name] = float(weight) if equals else 1.0
         except ValueError:
-            found[name] = -1.0
-        if not 0.0 <= found[name] < np.inf:
+            weight_of[name] = -1.0
+        if not 0.0 <= weight_of[name] < np.inf:
             raise BadInput(
                 f"The weight of an objective must be a number, 0 or more. Got {one.strip()!r}; "
                 "write freshness=0.5,new-links=0.5."
             )
-    if not sum(found.values()) > 0:
+    if not sum(weight_of.values()) > 0:
         raise BadInput(f"One weight of an objective must be above 0. Got {objective!r}.")
-    return found
+    return weight_of

@@ -137,7 +137,7 @@ class _RateTrees:
     Otherwise a page once judged quiet would never be visited again, and nothing learned of it.
     """
 
-    trees: trees.Boosted
+    trees: trees.BoostedTrees
 
     def __call__(self, rows: FloatArray, _: KeyArray) -> FloatArray:
         log_s = _log_expected(rows) + self.trees.log_ratio(_tree_columns(rows))
