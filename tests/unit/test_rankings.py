@@ -51,6 +51,6 @@ def test_calibration():
     said = np.array([0.05, 0.05, 0.95, 0.95, 1.0])
     found = calibration(said, np.array([False, False, True, False, True]))
     assert found.brier == pytest.approx((2 * 0.05**2 + 0.05**2 + 0.95**2) / 5)
-    np.testing.assert_allclose(found.said, [0.05, 2.9 / 3])
-    np.testing.assert_allclose(found.seen, [0.0, 2 / 3])
+    np.testing.assert_allclose(found.predicted, [0.05, 2.9 / 3])
+    np.testing.assert_allclose(found.observed, [0.0, 2 / 3])
     assert spearman(np.ones(3), np.arange(3.0)) == 0.0

@@ -1,4 +1,4 @@
-"""How good could any policy have been?"""
+"""Limits: how good could any policy have been on a trace?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.lab.metrics import CAP
+from recrawl.lab.metrics import MAX_LINKS_PER_VISIT
 
 if TYPE_CHECKING:
     from recrawl.lab.replay import FetchLog
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 
 def clairvoyant(trace: Trace, log: FetchLog, fetched: int) -> dict[str, float]:
-    """The limits of the change ratio and of new links a fetch, for runs of `fetched` or more.
+    """The limits of the change ratio and of new links per fetch, for runs of `fetched` or more.
 
-    A run that cannot spend its budget finds no more than one that can, in fewer fetches: divided by
-    the fewest that a run made, the limits hold for every run.
+    A run that cannot spend its whole budget finds no more than one that can, but in fewer fetches.
+    So the limits hold for every run if `fetched` is the smallest number of fetches of any run.
     """
     return {
         "change_ratio": min(most_changes(trace, log) / max(fetched, 1), 1.0),
         "new_links_per_fetch": many_links(trace, log) / max(fetched, 1),
-        "new_links_capped_per_fetch": many_links(trace, log, cap=CAP) / max(fetched, 1),
+        "new_links_capped_per_fetch": many_links(trace, log, cap=MAX_LINKS_PER_VISIT)
+        / max(fetched, 1),
     }
 
 
@@ -40,15 +41,15 @@ def captured(change_ratio: float, baseline: float, limit: float) -> float | None
 
 
 def many_links(trace: Trace, log: FetchLog, cap: float = np.inf) -> int:
-    """New links of one who takes, each cycle, the pages that have most of them now.
+    """The new links found by visiting, in each cycle, the pages with the most of them.
 
-    Greedy, so not a proven maximum; where links stay once they are there, next to nothing is lost.
-    The first copy of a page born later is given. A visit counts for `cap` links at most. A replay
-    has copies of all pages after warm-up; of a crawl, only that it has none younger than its begin.
+    Greedy, so not a proven maximum; it is close to one where links are not removed again. The first
+    copy of a page that appears later is free. A visit counts for at most `cap` links. A replay
+    starts with the copies of the warm-up, a crawl with the pages as they were when it began.
     """
     replayed = bool((log.cycle == 0).any())
     copy = trace.live_at(log.times[log.warm_up if replayed else 0])
-    found = 0
+    total = 0
     for now in log.times[log.warm_up + 1 :]:
         live = trace.live_at(now)
         copy = np.where(copy < 0, live, copy)
@@ -56,16 +57,16 @@ def many_links(trace: Trace, log: FetchLog, cap: float = np.inf) -> int:
         new = np.minimum(np.sum(trace.links.new(copy[moved], live[moved]), axis=0), cap)
         best = np.argsort(-new, kind="stable")[: log.fetches]
         copy[moved[best]] = live[moved[best]]
-        found += int(new[best].sum())
-    return found
+        total += int(new[best].sum())
+    return total
 
 
 def most_changes(trace: Trace, log: FetchLog) -> int:
-    """How many changes one finds who knows them all: earliest deadline first.
+    """The most changes that any schedule can find: earliest deadline first.
 
-    A change is a job of one fetch that can be done until the page changes again; for such jobs
-    earliest deadline first is optimal. What changed in warm-up counts as if it had not been seen,
-    and a page away for a while as if it were there; that can only raise the bound.
+    A change is a job of one fetch whose deadline is the page's next change; for such jobs earliest
+    deadline first is optimal. Changes during warm-up count as not yet seen, and a page that is gone
+    for a while as present. Both can only raise the bound.
     """
     first = log.warm_up + 1
     released: dict[int, list[int]] = {}
@@ -85,12 +86,12 @@ def most_changes(trace: Trace, log: FetchLog) -> int:
 
 
 def _changes(trace: Trace, log: FetchLog) -> tuple[list[int], list[int]]:
-    """Of each change the first cycle that can see it, and the last.
+    """For each change the first and the last cycle that can see it.
 
-    A page that goes and comes back as it was has not changed; as another, it has.
+    A page that is gone and comes back has changed only if its content is different.
     """
     moments, cycle = log.moments
-    first = np.searchsorted(moments, trace.valid_from)  # moment that can see a version
+    first = np.searchsorted(moments, trace.valid_from)  # the first moment that can see a version
     end = np.append(first[1:], 0)
     end[trace.start[1:] - 1] = len(moments)
     seen = np.flatnonzero((first < end) & (trace.status < 300))

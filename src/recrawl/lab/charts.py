@@ -1,4 +1,4 @@
-"""What does a number do over time, or over budgets? Small charts as SVG text, for a report."""
+"""Small charts as SVG text, for a report: metrics over time, over budgets, calibration."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from recrawl.lab.rankings import Calibration
     from recrawl.model import FloatArray
 
-# Okabe & Ito's colours, told apart by the colour-blind too; no yellow, which paper swallows.
+# Okabe & Ito's colours, which the colour-blind can distinguish; without yellow, too pale on paper.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 DASHES = ((), (5, 2), (1.5, 1.5), (6, 2, 1.5, 2))
 SIZE = (4.2, 2.4)  #: inches; about the width of a phone, so that letters keep their size there
-SPANS = (180, 60, 30, 14, 7, 3, 1)  #: days between changes, the steps of a histogram
-ENOUGH = 20  #: forecasts that a point of a reliability curve must stand for
-MOST_POINTS = 160  #: of a line; more than the width shows
+SPAN_DAYS = (180, 60, 30, 14, 7, 3, 1)  #: days between changes, the steps of a histogram
+MIN_FORECASTS = 20  #: for a point of a reliability curve
+MAX_POINTS = 160  #: of a line; more would not be visible
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.size": 10.0,
@@ -66,7 +66,7 @@ BLACK = LineStyle("#222222", (1, 2))  #: for the clairvoyant
 
 
 def line_styles(policies: Sequence[str], baseline: str) -> dict[str, LineStyle]:
-    """One for each policy, in their order."""
+    """A line style for each policy, in their order."""
     others = [policy for policy in policies if policy != baseline]
     drawn = {
         policy: LineStyle(COLOURS[i % len(COLOURS)], DASHES[i // len(COLOURS) % len(DASHES)])
@@ -76,7 +76,7 @@ def line_styles(policies: Sequence[str], baseline: str) -> dict[str, LineStyle]:
 
 
 def smoothed(values: FloatArray, over: int) -> FloatArray:
-    """The mean of each cycle and those before it, so many in all; fewer at the beginning.
+    """The mean of each cycle and those before it, `over` cycles in all; fewer at the beginning.
 
     >>> import numpy as np
     >>> smoothed(np.array([2.0, 4.0, 6.0]), over=2).tolist()
@@ -92,11 +92,11 @@ def smoothed(values: FloatArray, over: int) -> FloatArray:
 def over_time(
     lines: Mapping[str, FloatArray], styles: Mapping[str, LineStyle], *, name: str
 ) -> str:
-    """One line a policy, over the cycles past warm-up."""
+    """A line for each policy over the cycles past warm-up."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for policy, values in lines.items():
-            step = max(1, -(-len(values) // MOST_POINTS))
+            step = max(1, -(-len(values) // MAX_POINTS))
             _line(axes, range(1, len(values) + 1, step), values[::step], styles[policy])
         axes.set_xlabel("cycle after warm-up")
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -111,7 +111,7 @@ def frontier(
     *,
     name: str,
 ) -> str:
-    """One line a policy, over budgets, which are shares of the pages."""
+    """A line for each policy over budgets, which are shares of the pages."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for policy, values in lines.items():
@@ -128,7 +128,7 @@ def frontier(
 def by_share(
     lines: Mapping[str, Sequence[float]], styles: Mapping[str, LineStyle], *, name: str
 ) -> str:
-    """One line a ranking, over the share of the pages that it is asked for, from none to all."""
+    """A line for each ranking over the share of the pages in its top, from none to all."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for ranking, values in lines.items():
@@ -142,14 +142,14 @@ def by_share(
 def curves(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], *, label: str, name: str
 ) -> str:
-    """One line a name, named in a legend; those that end in "paper" dashed."""
+    """A line for each name, with a legend; names that end in "paper" are dashed."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for number, (line, values) in enumerate(lines.items()):
             again = 2 * (number // len(COLOURS) % 2)  # for the second time a colour comes up
             dashes = DASHES[1] if line.endswith("paper") else DASHES[again]
-            styles = LineStyle(COLOURS[number % len(COLOURS)], dashes)
-            _line(axes, x, values, styles, label=line)
+            style = LineStyle(COLOURS[number % len(COLOURS)], dashes)
+            _line(axes, x, values, style, label=line)
         axes.set_xlabel(label)
         figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)
         return _svg(figure, name)
@@ -158,16 +158,16 @@ def curves(
 def reliability(
     truth: Mapping[str, Calibration], styles: Mapping[str, LineStyle], *, name: str
 ) -> str:
-    """One line a policy: what was seen, by what was said; on the diagonal it was true."""
+    """A line for each policy: the share of changes by the predicted probability."""
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=0.8)
         for policy, found in truth.items():
-            enough = found.count >= ENOUGH
+            enough = found.count >= MIN_FORECASTS
             _line(
                 axes,
-                found.said[enough],
-                found.seen[enough],
+                found.predicted[enough],
+                found.observed[enough],
                 styles[policy],
                 marker="o",
                 markersize=3,
@@ -178,12 +178,12 @@ def reliability(
 
 
 def histogram(rates: FloatArray, *, name: str) -> str:
-    """How many of the pages change how often."""
-    edges = [0.0, *(1 / days for days in SPANS), np.inf]
+    """The share of the pages by how often they change."""
+    edges = [0.0, *(1 / days for days in SPAN_DAYS), np.inf]
     counts = np.histogram(np.where(rates > 0, rates, 0.0), bins=edges)[0]
     still = int((rates == 0).sum())
     bars = np.array([still, counts[0] - still, *counts[1:]]) / max(len(rates), 1)
-    labels = ["\N{INFINITY}", f">{SPANS[0]}", *map(str, SPANS)]
+    labels = ["\N{INFINITY}", f">{SPAN_DAYS[0]}", *map(str, SPAN_DAYS)]
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         axes.bar(range(len(bars)), bars, color="#8aa9bd", width=0.8)
@@ -194,7 +194,7 @@ def histogram(rates: FloatArray, *, name: str) -> str:
 
 
 def _figure() -> tuple[Figure, Axes]:
-    """A figure that pyplot knows nothing of, so nothing is left behind."""
+    """A figure without pyplot, so that no global state remains."""
     figure = Figure(figsize=SIZE, layout="constrained")
     FigureCanvasSVG(figure)
     axes = figure.add_subplot()
@@ -207,11 +207,11 @@ def _line(
     axes: Axes,
     x: Sequence[float] | FloatArray,
     y: Sequence[float] | FloatArray,
-    styles: LineStyle,
+    style: LineStyle,
     **more: object,
 ) -> None:
-    style = (0, styles.dashes) if styles.dashes else "solid"
-    axes.plot(x, y, color=styles.colour, linestyle=style, linewidth=1.5, **more)  # type: ignore[arg-type]
+    dashes = (0, style.dashes) if style.dashes else "solid"
+    axes.plot(x, y, color=style.colour, linestyle=dashes, linewidth=1.5, **more)  # type: ignore[arg-type]
 
 
 def _svg(figure: Figure, name: str) -> str:

@@ -1,4 +1,4 @@
-"""How late are new links found?"""
+"""The share of new links that a run finds within some days."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray
 
-WITHIN = (1, 7)  #: days
+WITHIN_DAYS = (1, 7)
 
 
 def links_found(trace: Trace, log: FetchLog) -> dict[str, float]:
-    """The share of the links new on a page past warm-up that were found within some days.
+    """The share of the links added to pages past warm-up that were found within 1 and 7 days.
 
-    Links that come so late that the window ends before those days are over do not count.
+    Links added too late for the window to contain these days do not count.
     """
     begin, end = log.times[log.warm_up], trace.window[1]
-    came = _came(trace, begin)
-    appeared, delay = _found(trace, log, begin)
+    added_at, n_added = _added(trace, begin)
+    found_since, delay = _found(trace, log, begin)
     shares = {}
-    for days in WITHIN:
-        late = end - days * DAY
-        all_links = came[1][came[0] <= late].sum()
-        found = ((appeared <= late) & (delay <= days * DAY)).sum()
+    for days in WITHIN_DAYS:
+        last = end - days * DAY
+        all_links = n_added[added_at <= last].sum()
+        found = ((found_since <= last) & (delay <= days * DAY)).sum()
         shares[f"links_within_{days}d"] = float(found / all_links) if all_links else 1.0
     return shares
 
 
-def _came(trace: Trace, begin: float) -> tuple[FloatArray, FloatArray]:
-    """When versions past `begin` came, and how many new links each brought."""
+def _added(trace: Trace, begin: float) -> tuple[FloatArray, FloatArray]:
+    """The times of the versions after `begin`, and how many links each added."""
     page = trace.page
     later = np.flatnonzero((page[1:] == page[:-1]) & (trace.valid_from[1:] > begin)) + 1
     later = later[trace.valid_from[later] <= trace.window[1]]
@@ -44,9 +44,9 @@ def _came(trace: Trace, begin: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _found(trace: Trace, log: FetchLog, begin: float) -> tuple[FloatArray, FloatArray]:
-    """Of each link found past `begin` when it had appeared, and how many seconds before."""
+    """For each link added after `begin` and found: when it was added, and the delay in seconds."""
     before, after = log.versions(trace)
-    born = trace.start[log.page]  # what a page is born with is not new on it
+    born = trace.start[log.page]  # links of a page's first version are not new
     before = np.where(before < 0, born, before)
     moved = (after >= 0) & (after != before)
     since, late = _appeared(
@@ -62,7 +62,7 @@ def _found(trace: Trace, log: FetchLog, begin: float) -> tuple[FloatArray, Float
 
 @njit(cache=True)
 def _appeared(start, target, valid_from, before, after, at):  # type: ignore[no-untyped-def]
-    """When links that `after` has and `before` has not came, to stay, and how long before `at`."""
+    """For links in `after`, not in `before`: when they were last added, and the delay to `at`."""
     most = 0
     for version in after:
         most += start[version + 1] - start[version]

@@ -1,8 +1,8 @@
-"""How good could one be who knows how often each page changes, but not when?
+"""Limits for a policy that knows how often each page changes, but not when.
 
-Poisson changes at the rates seen over the whole window, visits evenly spaced at the rates that are
-best for each objective: an oracle in-sample, and in the long run. Real changes come in bursts, so a
-policy that sees them coming may do better.
+Assumes Poisson changes at the rates seen over the whole window, and evenly spaced visits at the
+rates that are optimal for each objective. Real changes come in bursts, so a policy that predicts
+them may do better.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 
 def known_rates(trace: Trace, log: FetchLog) -> dict[str, float]:
-    """The best change ratio, freshness and age at the rates seen, for the budget of a run."""
+    """The best change ratio, freshness and age in days at the rates seen and a run's budget."""
     every = (log.times[-1] - log.times[0]) / (len(log.times) - 1) / DAY
     return best(rates(trace), log.fetches / every, most=1 / every)
 
 
 def rates(trace: Trace) -> FloatArray:
-    """Changes a day of each page, as seen over the window."""
+    """The changes a day of each page, over the window."""
     begin, end = trace.window
     inside = (trace.valid_from > begin) & (trace.valid_from <= end)
     inside &= np.diff(trace.steps, prepend=0) > 0
-    inside[trace.start[:-1]] = False  # a birth is no change
+    inside[trace.start[:-1]] = False  # a new page is not a change
     changes = np.bincount(trace.page, inside, minlength=len(trace)).astype(np.float64)
     rate: FloatArray = changes * (DAY / (end - begin))
     return rate
 
 
 def best(rate: FloatArray, budget: float, *, most: float = np.inf) -> dict[str, float]:
-    """The same for any rates and a budget of visits a day, at `most` so many to one page."""
+    """The same for any rates and a budget of visits a day, at `most` of them to one page."""
     moving = rate[rate > 0]
     if not moving.size:
         return {"change_ratio": 0.0, "freshness": 1.0, "age_days": 0.0}
@@ -54,7 +54,7 @@ def best(rate: FloatArray, budget: float, *, most: float = np.inf) -> dict[str, 
 
 
 def _change_ratio_rates(rate: FloatArray, budget: float, most: float) -> FloatArray:
-    """Visits in proportion to the rate, no page more than `most`: the rest goes to the others."""
+    """Visits in proportion to the rate, at `most` a page; what is over goes to the other pages."""
     capped = np.zeros(len(rate), np.bool_)
     while True:
         free = budget - most * capped.sum() if capped.any() else budget

@@ -1,4 +1,4 @@
-"""How good was a run? Numbers from its raw cycles and the trace, not from a policy's claims."""
+"""Metrics of a run, from its fetches and the trace, not from what the policy claims."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, FloatArray, IntArray
 
-CAP = 50  #: new links of one visit that count at most, where one event would drown the others
+MAX_LINKS_PER_VISIT = 50  #: new links that count, so that one event does not hide all others
 
 
 @dataclass(frozen=True)
 class DailyMetrics:
-    """One number a cycle past warm-up. Shares and means are over the pages there at the time."""
+    """A number for each cycle past warm-up; shares and means are over the pages that exist then."""
 
     fetched: FloatArray
     changed: FloatArray  #: fetches that showed a change
@@ -35,14 +35,14 @@ class DailyMetrics:
     seconds: FloatArray  #: until the next cycle, or the end of the window
     new_internal: FloatArray
     new_external: FloatArray
-    new_capped: FloatArray  #: new links, at most CAP a visit
+    new_capped: FloatArray  #: new links, at most MAX_LINKS_PER_VISIT of a visit
     never_seen: FloatArray  #: links that no copy of any page had held
     known: FloatArray  #: fetches to which the trace has a certain answer
 
 
 def daily(trace: Trace, log: FetchLog, weight: FloatArray | None = None) -> DailyMetrics:
-    """Go through the run again, with the truth at hand."""
-    worth = np.ones(len(trace)) if weight is None else weight
+    """The metrics of each cycle of a run; `weight` is the weight of each page, by default 1."""
+    weights = np.ones(len(trace)) if weight is None else weight
     copy = np.full(len(trace), -1)
     seen = np.zeros(len(trace.links.page), np.bool_)
     rows = []
@@ -63,15 +63,15 @@ def daily(trace: Trace, log: FetchLog, weight: FloatArray | None = None) -> Dail
             (
                 spent.stop - spent.start,
                 hit.sum(),
-                worth[page[hit]].sum() / worth.mean(),
+                weights[page[hit]].sum() / weights.mean(),
                 (before < 0).sum(),
                 ndcg(hit, max(possible, int(hit.sum()))),
-                *_state(trace, copy, live, now, worth),
+                *_state(trace, copy, live, now, weights),
                 _fresh_until(trace, copy, now, until),
                 until - now,
                 internal.sum(),
                 external.sum(),
-                np.minimum(internal + external, CAP).sum(),
+                np.minimum(internal + external, MAX_LINKS_PER_VISIT).sum(),
                 unseen,
                 _certain(trace, log.page[spent], log.at[spent]),
             )
@@ -82,7 +82,7 @@ def daily(trace: Trace, log: FetchLog, weight: FloatArray | None = None) -> Dail
 
 
 def summary(run: DailyMetrics) -> dict[str, float]:
-    """The numbers that reports show."""
+    """The metrics of a whole run by name: means over fetches, cycles or time."""
     fetched = max(run.fetched.sum(), 1.0)
     a_fetch = {
         "change_ratio": run.changed,
@@ -113,7 +113,7 @@ def summary(run: DailyMetrics) -> dict[str, float]:
 
 
 def starved(trace: Trace, log: FetchLog) -> IntArray:
-    """The pages, there for all of the second half of the cycles, that were not visited in it."""
+    """The pages that exist in the second half of the cycles and are not visited in it."""
     middle = (log.warm_up + len(log.times)) // 2
     late = np.unique(log.page[log.cycle > middle])
     there = (trace.live_at(log.times[middle]) >= 0) & (trace.live_at(log.times[-1]) >= 0)
@@ -121,10 +121,10 @@ def starved(trace: Trace, log: FetchLog) -> IntArray:
 
 
 def claims(trace: Trace, log: FetchLog) -> tuple[FloatArray, BoolArray]:
-    """Of each fetch past warm-up how likely a change was said to be, and whether there was one."""
-    told = log.succeeded & np.isfinite(log.p_change)
+    """For each successful fetch past warm-up: the predicted probability, and if it was a change."""
+    rows = log.succeeded & np.isfinite(log.p_change)
     before, after = log.versions(trace)
-    return log.p_change[told], _differ(trace, before[told], after[told])
+    return log.p_change[rows], _differ(trace, before[rows], after[rows])
 
 
 def ndcg(hits: BoolArray, possible: int) -> float:
@@ -136,18 +136,18 @@ def ndcg(hits: BoolArray, possible: int) -> float:
 
 
 def _differ(trace: Trace, copy: IntArray, live: IntArray) -> BoolArray:
-    """Which pages would show a change: we have a copy, they are there, and they differ."""
+    """Which pages would show a change: we have a copy, the page exists, and they differ."""
     differ: BoolArray = (copy >= 0) & (live >= 0) & (trace.content[copy] != trace.content[live])
     return differ
 
 
 def _certain(trace: Trace, page: IntArray, at: FloatArray) -> int:
-    """Of how many of these pages the trace knows what they were."""
+    """The number of these pages for which the trace has an observed version."""
     return len(page) if trace.certain is None else trace.certain[trace.version(page, at)].sum()
 
 
 def _state(
-    trace: Trace, copy: IntArray, live: IntArray, now: float, worth: FloatArray
+    trace: Trace, copy: IntArray, live: IntArray, now: float, weights: FloatArray
 ) -> tuple[float, float, float, float]:
     """Freshness, embarrassment, age and harmonic staleness of the copies."""
     there, held = live >= 0, copy >= 0
@@ -160,15 +160,15 @@ def _state(
     n = max(int(there.sum()), 1)
     return (
         1 - float(stale.sum() / n),
-        float(worth[stale].sum() / max(worth[there].sum(), 1e-300)),
+        float(weights[stale].sum() / max(weights[there].sum(), 1e-300)),
         float(age[stale].sum() / n),
         float(harmonic[missed].sum() / n),
     )
 
 
 def _fresh_until(trace: Trace, copy: IntArray, now: float, until: float) -> float:
-    """The share of the time that pages are there in which our copies are right."""
-    until = max(until, now + 1e-6)  # the end of the window: an instant, which counts for nothing
+    """The share of the time in which pages exist that our copies equal them."""
+    until = max(until, now + 1e-6)  # at the end of the window no time is left
     args = (trace.start, trace.valid_from, trace.status, trace.content, copy)
     fresh, there = _fresh_share(*args, trace.version_at(now), now, until)
     return float(fresh / there) if there > 0 else 1.0

@@ -1,4 +1,4 @@
-"""How well does one ranking agree with another, and how true are forecast probabilities?"""
+"""How well one ranking agrees with another, and how well probabilities are calibrated."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def precision_at(truth: FloatArray, forecast: FloatArray) -> FloatArray:
     """
     top = np.arange(1.0, len(truth) + 1.0)
     result = np.zeros(len(truth))
-    # Pages that share their places in both rankings share their chances.
+    # Pages with the same places in both rankings have the same probabilities.
     places = np.column_stack([*_places(truth), *_places(forecast)])
     kinds, counts = np.unique(places, axis=0, return_counts=True)
     for (above, beside, above_too, beside_too), count in zip(kinds, counts, strict=True):
@@ -36,7 +36,7 @@ def _places(score: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _chance(top: FloatArray, above: float, beside: float) -> FloatArray:
-    """The chance to be among the top k, with so many surely above and so many tied."""
+    """The probability to be in the top k, with `above` pages above and `beside` pages tied."""
     return np.clip((top - above) / beside, 0.0, 1.0)
 
 
@@ -46,12 +46,12 @@ def area(truth: FloatArray, forecast: FloatArray) -> float:
 
 
 def ceiling(truth: FloatArray) -> float:
-    """The area of a perfect forecast whose ties are broken by other coins than the truth's."""
+    """The area of a perfect forecast whose ties are broken independently of the truth's."""
     return area(truth, truth)
 
 
 def spearman(truth: FloatArray, forecast: FloatArray) -> float:
-    """Rank correlation with average ranks; 0 where either ranks nothing."""
+    """Rank correlation with average ranks; 0 where either has all values equal."""
     a, b = rankdata(truth), rankdata(forecast)
     if a.std() == 0.0 or b.std() == 0.0:
         return 0.0
@@ -60,11 +60,11 @@ def spearman(truth: FloatArray, forecast: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How true are probabilities? `said` and `seen` are means by bin."""
+    """How well probabilities match what happened; arrays have a value for each bin in use."""
 
     brier: float
-    said: FloatArray
-    seen: FloatArray
+    predicted: FloatArray  #: mean probability
+    observed: FloatArray  #: share that happened
     count: FloatArray
 
 
@@ -73,7 +73,7 @@ def calibration(probability: FloatArray, happened: BoolArray, *, bins: int = 10)
     place = np.minimum((probability * bins).astype(np.int64), bins - 1)
     count = np.bincount(place, minlength=bins).astype(np.float64)
     some = count > 0
-    said = np.bincount(place, probability, minlength=bins)[some] / count[some]
-    seen = np.bincount(place, happened, minlength=bins)[some] / count[some]
+    predicted = np.bincount(place, probability, minlength=bins)[some] / count[some]
+    observed = np.bincount(place, happened, minlength=bins)[some] / count[some]
     brier = float(np.mean((probability - happened) ** 2)) if len(probability) else 0.0
-    return Calibration(brier, said, seen, count[some])
+    return Calibration(brier, predicted, observed, count[some])

@@ -1,7 +1,8 @@
-"""What if my own crawl had been run otherwise? A store as a trace: truth is what its visits showed.
+"""Makes a trace of a store, to replay other policies on one's own crawl.
 
-A page is known to have been the same between two visits that agree. Between visits that differ,
-and after the last, it is taken to have been as last seen, by a version that is not certain.
+The truth is what visits showed. Between two visits that agree, a page is known to be unchanged.
+Between two that differ, and after the last, it is assumed to be as last seen; the trace marks that
+version as not certain.
 """
 
 from __future__ import annotations
@@ -31,21 +32,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Observations:
-    """What visits showed, in the order of pages and time; failures are not among them."""
+    """What visits showed, sorted by page and time, without failed visits."""
 
     page: IntArray
     at: NDArray[np.int64]  #: microseconds
     status: NDArray[np.int16]
     content: NDArray[np.uint64]
-    links: IntArray  #: equal while the page has the same links
+    links: IntArray  #: a number that stays the same while the links do
 
     def first(self) -> BoolArray:
-        """Which visits are the first to their page?"""
+        """Which visits are the first of their page?"""
         first: BoolArray = np.diff(self.page, prepend=-1) != 0
         return first
 
     def new(self) -> BoolArray:
-        """Which visits found the page other than the one before, or are the first?"""
+        """Which visits are the first of their page, or differ from the one before?"""
         new = self.first()
         for column in (self.status, self.content, self.links):
             new |= np.diff(column, prepend=column[:1]) != 0
@@ -53,7 +54,7 @@ class Observations:
 
 
 def read_store(path: str | Path, window: tuple[Time, Time] | None = None) -> Trace:
-    """The trace of a store; the window is by default the one that covers most days of pages."""
+    """The trace of a store; the default window covers the most pages times days."""
     store = Store.open(path)
     with connect(store.path) as connection:
         pages = connection.execute(_PAGES).fetchnumpy()
@@ -79,17 +80,17 @@ def read_store(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
 
 
 def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
-    """Content is the digest of the last visit that showed a change, or its time without one."""
-    place = np.full(int(visits["page_id"].max()) + 1, -1)  # of a page never reached it stays so
+    """The useful visits. Content is the digest of the last change, or its time if it has none."""
+    place = np.full(int(visits["page_id"].max()) + 1, -1)  # -1: a page without a successful visit
     place[page_id] = np.arange(len(page_id))
     page = place[visits["page_id"]]
     order = np.lexsort((visits["at"], page))
     outcome = outcomes(np.ma.filled(visits["status"], -1).astype(np.int16))[order]
     page = page[order]
     compared = ~np.ma.getmaskarray(visits["changed"])[order]
-    came = np.cumsum(outcome == OK)
-    came -= np.concatenate([[0], came])[np.searchsorted(page, page)]  # successes of the page so far
-    useful = (page >= 0) & (came > 0) & ((outcome == GONE) | compared | (came == 1))
+    successes = np.cumsum(outcome == OK)
+    successes -= np.concatenate([[0], successes])[np.searchsorted(page, page)]  # of the page so far
+    useful = (page >= 0) & (successes > 0) & ((outcome == GONE) | compared | (successes == 1))
     useful &= (outcome == GONE) | (outcome == OK)
     order, page, outcome = order[useful], page[useful], outcome[useful]
     at, changed, moved = (
@@ -102,7 +103,7 @@ def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
         page=page,
         at=at,
         status=np.where(outcome == GONE, 410, 200).astype(np.int16),
-        content=np.where(  # both unsigned, or NumPy makes them floats, and digests lose their end
+        content=np.where(  # both unsigned: else NumPy makes floats, which lose digits
             np.ma.getmaskarray(digest),
             at[anchor].astype(np.uint64),
             np.ma.getdata(digest).astype(np.uint64),
@@ -112,20 +113,20 @@ def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
 
 
 def _versions(seen: Observations) -> tuple[IntArray, NDArray[np.int64], BoolArray]:
-    """Of each version the visit that showed it, when it begins, and whether that is certain."""
+    """For each version its visit, when it begins in microseconds, and whether it is certain."""
     new = seen.new()
     last = np.append(seen.first()[1:], True)
-    gap = last | np.append(new[1:], False)  # after it, something unseen
-    certain, doubtful = np.flatnonzero(new), np.flatnonzero(gap)
-    row = np.concatenate([certain, doubtful])
-    began = np.concatenate([seen.at[certain], seen.at[doubtful] + 1])
-    sure = np.arange(len(row)) < len(certain)
+    gap = last | np.append(new[1:], False)  # nobody knows what came after it
+    certain, assumed = np.flatnonzero(new), np.flatnonzero(gap)
+    row = np.concatenate([certain, assumed])
+    began = np.concatenate([seen.at[certain], seen.at[assumed] + 1])
+    is_certain = np.arange(len(row)) < len(certain)
     order = np.lexsort((began, seen.page[row]))
-    return row[order], began[order], sure[order]
+    return row[order], began[order], is_certain[order]
 
 
 def _window(seen: Observations) -> tuple[Time, Time]:
-    """The window, to whole days, with most pages times days: those known from its beginning."""
+    """The window of whole days with the most days times pages that are known when it begins."""
     first = np.sort(seen.at[seen.first()]) / 1e6
     begins = np.ceil(first / DAY) * DAY
     end = np.floor(seen.at.max() / 1e6 / DAY) * DAY
@@ -140,21 +141,21 @@ def _window(seen: Observations) -> tuple[Time, Time]:
 
 
 def _links(store: Store, seen: Observations, row: IntArray, pages: dict[str, Any]) -> LinkTable:
-    """The links of each version, from the times at which the store saw them."""
-    shown = np.unique(row)  # visits; a certain version and the doubtful one after it share theirs
-    page = seen.page[shown]
+    """The links of each version, from the times during which the store saw them."""
+    visits = np.unique(row)  # a certain version and the assumed one after it share their visit
+    page = seen.page[visits]
     wanted = pa.table(  # noqa: F841  # DuckDB finds it by name
         {
-            "number": np.arange(len(shown)),
+            "number": np.arange(len(visits)),
             "page_id": pages["page_id"][page],
-            "seen": pa.array(seen.at[shown]).cast(pa.timestamp("us")),
+            "seen": pa.array(seen.at[visits]).cast(pa.timestamp("us")),
         }
     )
     with connect(store.path) as connection:
-        found = connection.sql(_LINKS).to_arrow_table()
+        links = connection.sql(_LINKS).to_arrow_table()
     builder = LinkTableBuilder()
-    builder.add(pages["url"][page].tolist(), found["links"].combine_chunks())
-    return builder.done(pages["url"].tolist()).take(np.searchsorted(shown, row))
+    builder.add(pages["url"][page].tolist(), links["links"].combine_chunks())
+    return builder.done(pages["url"].tolist()).take(np.searchsorted(visits, row))
 
 
 _PAGES = "SELECT page_id, url FROM pages WHERE first_visit IS NOT NULL ORDER BY url"
