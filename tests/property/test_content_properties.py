@@ -1,4 +1,4 @@
-"""No bytes break `parse`; fingerprints keep their promises."""
+"""`parse` accepts any bytes; fingerprints have the properties they promise."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ TEXT = st.text(st.sampled_from("abc é\n"), max_size=80)
 
 @settings(max_examples=500, deadline=None)
 @given(BODY, TYPES | st.text(), ENCODINGS | st.text(), st.integers(0, 100))
-def test_any_bytes_give_a_sound_result(
+def test_any_bytes_give_a_valid_result(
     body: bytes, content_type: str | None, encoding: str | None, limit: int
 ) -> None:
     page = parse(
@@ -76,7 +76,9 @@ def test_collapse_spaces_leaves_words_and_single_spaces(text: str) -> None:
 
 
 @given(TEXT, TEXT, st.integers(1, 4), st.none() | st.integers(1, 20))
-def test_shingle_distance_is_one(left: str, right: str, width: int, sample: int | None) -> None:
+def test_shingle_distance_is_a_distance(
+    left: str, right: str, width: int, sample: int | None
+) -> None:
     a, b = (shingles(text, width=width, sample=sample) for text in (left, right))
     distance = shingle_distance(a, b, sample=sample)
     assert 0.0 <= distance <= 1.0

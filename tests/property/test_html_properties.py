@@ -1,4 +1,4 @@
-"""Our reader sees what a browser's parser sees.
+"""The scanner agrees with the parser of a browser.
 
 Pages are drawn so that the tree builder leaves tags where they are: no text in tables, no tag that
 closes or reopens another. An end tag without a start, which a tree forgets, is a space to us.
@@ -33,8 +33,8 @@ def by_tree(body: bytes) -> tuple[str, list[str], list[str]]:
 
 
 def by_scan(body: bytes) -> tuple[str, list[str], list[str]]:
-    found = scan(body, ANY)
-    return found.title, found.text.split(), found.hrefs
+    page = scan(body, ANY)
+    return page.title, page.text.split(), page.hrefs
 
 
 # Text with references, whole and broken. No control characters: to us they are spaces.
@@ -161,9 +161,9 @@ def test_the_tree_agrees_on_the_canonical_url(text: str) -> None:
 @given(PAGES, st.integers(0, 400))
 def test_a_page_may_be_cut_anywhere(text: str, at: int) -> None:
     body = text.encode()[:at]
-    found = scan(body, ANY)
-    assert len(found.hrefs) == len(found.nofollow)
-    assert found.text == " ".join(found.text.replace("\xa0", " ").split(" "))
+    page = scan(body, ANY)
+    assert len(page.hrefs) == len(page.nofollow)
+    assert page.text == " ".join(page.text.replace("\xa0", " ").split(" "))
 
 
 def realistic(draw: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""What a page says, and what no page may do."""
+"""What `parse` reads from a page, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How markup is cut, case by case, and what markup may cost."""
+"""The HTML scanner, case by case, and on hostile pages."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_canonical(markup: str, canonical: str) -> None:
     assert scan(markup.encode(), 9).canonical == canonical
 
 
-def test_every_name_is_known() -> None:
+def test_every_named_reference_is_known() -> None:
     assert len(name_table()) == len(html5)
     for name, value in html5.items():
         assert scan(f"<a href='x&{name}'>".encode(), 9).hrefs == [f"x{value}"]
@@ -237,10 +237,10 @@ def test_broken_bytes(body: bytes, text: str) -> None:
     assert scan(body, 9).text == text
 
 
-def test_only_so_many_links() -> None:
-    found = scan(b"<a href=b>" * 5, 3)
-    assert found.hrefs == ["b"] * 3
-    assert found.nofollow == [False] * 3
+def test_links_are_limited() -> None:
+    page = scan(b"<a href=b>" * 5, 3)
+    assert page.hrefs == ["b"] * 3
+    assert page.nofollow == [False] * 3
 
 
 def test_collapse_spaces_takes_text_as_it_is() -> None:
@@ -248,7 +248,7 @@ def test_collapse_spaces_takes_text_as_it_is() -> None:
 
 
 N = 400_000
-#: Each would take a tree builder minutes, gigabytes or its stack. What is seen of it, if not "hi".
+#: Each would take a tree builder minutes, gigabytes or its stack. With the visible text, if not "hi".
 HOSTILE: dict[str, bytes | tuple[bytes, str]] = {
     "nested": b"<div>" * N,
     "nested lists": b"<ul><li>" * N,
@@ -288,13 +288,13 @@ HOSTILE: dict[str, bytes | tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE.keys())
-def test_hostile_markup_is_read_like_any(hostile: bytes | tuple[bytes, str]) -> None:
+def test_hostile_markup_is_read_like_any_other(hostile: bytes | tuple[bytes, str]) -> None:
     body, text = hostile if isinstance(hostile, tuple) else (hostile, "hi")
-    seen = read_html(b"hi" + body, URL)
-    assert seen.text == text or not text
+    page = read_html(b"hi" + body, URL)
+    assert page.text == text or not text
     assert read_html(body, URL).canonical in (None, "http://a.org/x/z")
-    assert set(seen.links) <= {"http://a.org/x/z"}
-    assert len(seen.nofollow) == len(seen.links)
+    assert set(page.links) <= {"http://a.org/x/z"}
+    assert len(page.nofollow) == len(page.links)
 
 
 def test_hostile_links() -> None:

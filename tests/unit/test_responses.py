@@ -1,21 +1,19 @@
-"""What an answer shows is the same, whoever got it: an archive, an adapter or the engine."""
+"""An HTTP response becomes the same visit in an archive, an adapter and the live engine."""
 
 from __future__ import annotations
 
 import gzip
 from email.utils import formatdate
 
-import numpy as np
 import pytest
 
 from recrawl.page.responses import MAX_LINKS_KEPT, Response, read_response, to_visits
-from recrawl.random import uniform
 
 URL, NOW = "https://a.example/", 1.7e9
 HTML = {"content-type": "text/html"}
 
 
-def one(status=200, headers=(), body=b"<p>Hello"):
+def visit_row(status=200, headers=(), body=b"<p>Hello"):
     [row] = to_visits([Response(URL, NOW, status, dict(headers), body, 0.1)]).to_pylist()
     return row
 
@@ -33,20 +31,20 @@ def one(status=200, headers=(), body=b"<p>Hello"):
     ],
 )
 def test_only_an_etag_that_can_be_sent_back_is_kept(etag, kept):
-    assert one(headers={"etag": etag})["etag"] == (etag if kept else None)
-    assert one(304, {"etag": etag}, b"")["etag"] == (etag if kept else None)
+    assert visit_row(headers={"etag": etag})["etag"] == (etag if kept else None)
+    assert visit_row(304, {"etag": etag}, b"")["etag"] == (etag if kept else None)
 
 
 @pytest.mark.parametrize(
     ("modified", "kept"), [(NOW - 1e8, True), (NOW + 86_000, True), (NOW + 87_000, False)]
 )
 def test_a_page_was_not_modified_in_the_future(modified, kept):
-    found = one(headers={"last-modified": formatdate(modified, usegmt=True)})["last_modified"]
-    assert (found is not None) == kept
+    row = visit_row(headers={"last-modified": formatdate(modified, usegmt=True)})
+    assert (row["last_modified"] is not None) == kept
 
 
 def test_validators_of_an_error_are_not_those_of_the_page():
-    assert one(404, {"etag": '"1"'})["etag"] is None
+    assert visit_row(404, {"etag": '"1"'})["etag"] is None
 
 
 @pytest.mark.parametrize(
@@ -67,9 +65,9 @@ def test_a_body_that_is_not_whole_is_a_failed_visit(body, encoding, is_whole):
     assert ("digest" in row) == is_whole
 
 
-def test_a_page_has_so_many_links_and_no_more():
+def test_the_links_of_a_page_are_limited():
     body = b"".join(b"<a href=/%d>" % i for i in range(MAX_LINKS_KEPT + 5))
-    row = one(headers=HTML, body=body)
+    row = visit_row(headers=HTML, body=body)
     assert len(row["links"]) == len(row["nofollow"]) == MAX_LINKS_KEPT
 
 
@@ -92,13 +90,3 @@ def test_a_page_names_another_page_of_its_site(named, canonical):
         assert read_response(response).canonical == canonical
     assert read_response(Response(site, NOW, 404, HTML, body)).canonical is None
     assert read_response(Response(site, NOW, 200, {"content-type": "text/plain"}, body))[1] is None
-
-
-def test_draws_are_below_one_and_depend_on_seed_and_time():
-    key = np.arange(100_000, dtype=np.uint64)
-    drawn = uniform(key, 1, 5.0)
-    assert drawn.min() >= 0
-    assert drawn.max() < 1
-    assert drawn.mean() == pytest.approx(0.5, abs=0.01)
-    for other in (uniform(key, 2, 5.0), uniform(key, 1, 6.0)):
-        assert abs(np.corrcoef(drawn, other)[0, 1]) < 0.02

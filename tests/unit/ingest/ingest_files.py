@@ -1,4 +1,4 @@
-"""One small file of every format, and a store that only remembers."""
+"""One small file of each format, and a store that keeps visits in memory."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ ROWS = 40
 
 
 @dataclass
-class Said:
+class Counts:
     added: int
     known: int = 0
     pages: int = 0
     flips: int = 0
 
 
-class Memory:
-    """A store that remembers the tables it was given."""
+class MemoryStore:
+    """A store that keeps the tables it is given."""
 
     def __init__(self) -> None:
         self.tables: list[pa.Table] = []
 
-    def append(self, visits: pa.Table, *, now: float | None = None) -> Said:
+    def append(self, visits: pa.Table, *, now: float | None = None) -> Counts:
         visits.validate(full=True)
         self.tables.append(visits)
-        return Said(len(visits), pages=visits["url"].combine_chunks().unique().__len__())
+        return Counts(len(visits), pages=visits["url"].combine_chunks().unique().__len__())
 
     def rows(self) -> list[dict[str, Any]]:
         return [row for table in self.tables for row in table.to_pylist()]
@@ -46,10 +46,10 @@ class Memory:
 
 @dataclass
 class Run:
-    """What came out of one call."""
+    """The results of one call of `ingest`."""
 
     report: IngestReport
-    store: Memory
+    store: MemoryStore
     rejects: list[dict[str, str]]
 
     @property
@@ -61,10 +61,10 @@ class Run:
         return [reject["reason"] for reject in self.rejects]
 
 
-def take(*files: Any, now: float = NOW, **options: Any) -> Run:
-    store, told = Memory(), io.StringIO()
-    report = ingest(store, files, now=now, rejects=told, **options)
-    rejects = [json.loads(line) for line in told.getvalue().splitlines()]
+def ingest_files(*files: Any, now: float = NOW, **options: Any) -> Run:
+    store, sink = MemoryStore(), io.StringIO()
+    report = ingest(store, files, now=now, rejects=sink, **options)
+    rejects = [json.loads(line) for line in sink.getvalue().splitlines()]
     assert report.rejected == len(rejects)
     assert report.added == len(store.rows())
     return Run(report, store, rejects)

@@ -1,4 +1,4 @@
-"""What is kept of a damaged file, and what is told?"""
+"""Damaged files: what is kept, what is rejected, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ingest_files import EVERY, FORMATS, NOW, cdx, heritrix, jsonl, take, url, warc
+from ingest_files import EVERY, FORMATS, NOW, cdx, heritrix, ingest_files, jsonl, url, warc
 from typer.testing import CliRunner
 
 from recrawl import registry
@@ -26,40 +26,41 @@ from recrawl.errors import BadInput
 from recrawl.ingest import crawl_files
 from recrawl.urls import resolved
 
-PER_RECORD = 6  # no format loses more than the record at the cut and what shares its line
+MAX_LOST = 6  # no format loses more than the record at the cut and what shares its line
 
 
-def whole(name: str, path) -> list[str]:
+def urls_of(name: str, path) -> list[str]:
+    """The URLs in an undamaged file."""
     path.write_bytes(EVERY[name])
-    return take(path).store.urls()
+    return ingest_files(path).store.urls()
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_cut_anywhere_keeps_what_came_before(name, tmp_path):
+def test_a_cut_file_keeps_the_records_before_the_cut(name, tmp_path):
     path = tmp_path / "cut"
-    every, data = whole(name, path), EVERY[name]
+    every, data = urls_of(name, path), EVERY[name]
     kept = -1
     for size in range(0, len(data), 53):
         path.write_bytes(data[:size])
-        run = take(path, format=name.removesuffix(".gz").replace("cdxj", "cdx"))
+        run = ingest_files(path, format=name.removesuffix(".gz").replace("cdxj", "cdx"))
         urls = run.store.urls()
         assert urls[:-1] == every[: len(urls)][:-1]
         assert len(run.rejects) <= 1
         assert len(urls) >= kept
         kept = len(urls)
-    assert name == "parquet" or kept >= len(every) - PER_RECORD
+    assert name == "parquet" or kept >= len(every) - MAX_LOST
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
 @pytest.mark.parametrize("name", FORMATS)
-def test_packed_and_cut(name, pack, tmp_path):
+def test_packed_files_cut_short(name, pack, tmp_path):
     path = tmp_path / "packed"
-    every, data = whole(name, path), pack(EVERY[name])
+    every, data = urls_of(name, path), pack(EVERY[name])
     path.write_bytes(data)
-    assert take(path).store.urls() == every
+    assert ingest_files(path).store.urls() == every
     for size in range(0, len(data), 97):
         path.write_bytes(data[:size])
-        run = take(path, format=name)
+        run = ingest_files(path, format=name)
         assert every[: len(run.rows)] == run.store.urls()
         assert len(run.rejects) == (size > 0), run.rejects
         assert size == 0 or "early" in run.reasons[0] or "damaged" in run.reasons[0]
@@ -71,7 +72,7 @@ def test_a_cut_gzip_loses_only_the_last_record(tmp_path):
     rows = [{"url": url(i), "at": 1e9, "title": noise.randbytes(60).hex()} for i in range(2000)]
     plain = "".join(json.dumps(row) + "\n" for row in rows).encode()
     path.write_bytes(gzip.compress(plain)[:-60])
-    run = take(path)
+    run = ingest_files(path)
     assert 1980 <= len(run.rows) < 2000
     assert run.report.rejected == 1
     assert run.report.files[0].problem == "The gzip data end early."
@@ -82,29 +83,29 @@ def test_gzip_of_many_members(tmp_path):
     path.write_bytes(
         gzip.compress(jsonl(3)) + gzip.compress(b"") + gzip.compress(jsonl(2)) + b"\0\0"
     )
-    assert len(take(path).rows) == 5
+    assert len(ingest_files(path).rows) == 5
     path.write_bytes(zstandard.compress(jsonl(3)) + zstandard.compress(jsonl(2)))
-    assert len(take(path).rows) == 5
+    assert len(ingest_files(path).rows) == 5
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_bytes_turned_at_random(name, tmp_path):
-    dice, path = random.Random(name), tmp_path / "turned"
+def test_random_bytes_are_replaced(name, tmp_path):
+    dice, path = random.Random(name), tmp_path / "damaged"
     for _ in range(30):
         data = bytearray(EVERY[name])
         for _ in range(5):
             data[dice.randrange(len(data))] = dice.randrange(256)
         path.write_bytes(bytes(data))
-        assert take(path, format=name).report.records <= 200
+        assert ingest_files(path, format=name).report.records <= 200
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=400), st.sampled_from([None, *FORMATS]))
-def test_any_bytes(tmp_path_factory, data, name):
+def test_any_bytes_are_read_or_refused(tmp_path_factory, data, name):
     path = tmp_path_factory.getbasetemp() / "any"
     path.write_bytes(data)
     try:
-        run = take(path, format=name)
+        run = ingest_files(path, format=name)
     except BadInput:
         assert name is None
     else:
@@ -112,21 +113,21 @@ def test_any_bytes(tmp_path_factory, data, name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_random_bytes_are_refused_by_name(name, tmp_path):
+def test_random_bytes_are_refused_and_formats_listed(name, tmp_path):
     path = tmp_path / f"a.{name}"
     path.write_bytes(random.Random(5).randbytes(5000))
     with pytest.raises(BadInput, match=r"no known format.*Known: cdx, csv,.*--format"):
-        take(path)
+        ingest_files(path)
 
 
 def test_the_content_decides_and_not_the_name(tmp_path):
     path = tmp_path / "a.warc.gz"
     path.write_bytes(jsonl(4))
-    assert take(path).report.files[0].format == "jsonl"
+    assert ingest_files(path).report.files[0].format == "jsonl"
     path = tmp_path / "crawl.log"
     path.write_bytes(cdx(4))
-    assert take(path).report.files[0].format == "cdx"
-    run = take(path, format="warc")
+    assert ingest_files(path).report.files[0].format == "cdx"
+    run = ingest_files(path, format="warc")
     assert (run.report.added, run.report.rejected) == (0, 1)
 
 
@@ -135,14 +136,14 @@ def test_nothing_is_stored_when_a_file_is_refused(tmp_path):
     good.write_bytes(jsonl(4))
     bad.write_bytes(b"what is this?")
     with pytest.raises(BadInput, match=r"'.*bad'"):
-        take(good, bad)
+        ingest_files(good, bad)
     with pytest.raises(BadInput, match="FILE must be a file"):
-        take(tmp_path / "absent")
+        ingest_files(tmp_path / "absent")
     with pytest.raises(BadInput, match="No reader called 'jsnl'"):
-        take(good, format="jsnl")
+        ingest_files(good, format="jsnl")
 
 
-def test_ambiguous_is_refused(tmp_path, monkeypatch):
+def test_an_ambiguous_file_is_refused(tmp_path, monkeypatch):
     class Other(registry.parts("reader")["jsonl"]):
         name = "other"
 
@@ -150,15 +151,15 @@ def test_ambiguous_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "parts", lambda kind: parts)
     (tmp_path / "a").write_bytes(jsonl(2))
     with pytest.raises(BadInput, match=r"could be any of: jsonl, other\. Choose with --format"):
-        take(tmp_path / "a")
+        ingest_files(tmp_path / "a")
 
 
 def test_empty_files(tmp_path):
     for name, data in {"a": b"", "b": gzip.compress(b"")}.items():
         (tmp_path / name).write_bytes(data)
-        run = take(tmp_path / name)
+        run = ingest_files(tmp_path / name)
         assert (run.report.records, run.report.files[0].format) == (0, None)
-        assert take(tmp_path / name, format="parquet").report.rejected == 0
+        assert ingest_files(tmp_path / name, format="parquet").report.rejected == 0
 
 
 def test_one_bad_line_loses_only_itself(tmp_path):
@@ -175,7 +176,7 @@ def test_one_bad_line_loses_only_itself(tmp_path):
     lines[16] = b'{"url": "http://a.example/", "at": 1e300}\n'
     lines[17] = b"[" * 100_000 + b"\n"
     (tmp_path / "a").write_bytes(b"".join(lines))
-    run = take(tmp_path / "a")
+    run = ingest_files(tmp_path / "a")
     assert (run.report.records, run.report.added, run.report.rejected) == (3000, 2989, 11)
     assert {reject["where"] for reject in run.rejects} >= {f"line {i}" for i in range(8, 14)}
     assert all(
@@ -184,24 +185,24 @@ def test_one_bad_line_loses_only_itself(tmp_path):
 
 
 @pytest.mark.parametrize("make", [jsonl, heritrix, cdx])
-def test_a_line_of_ten_megabytes(make, tmp_path):
+def test_a_line_of_ten_megabytes_is_rejected(make, tmp_path):
     head, tail = make(3), make(5).splitlines(keepends=True)[-1]
     long = b'{"url": "http://a.example/", "at": 1, "title": "' + b"x" * 10_000_000 + b'"}\n'
     (tmp_path / "a").write_bytes(head + long + tail)
-    run = take(tmp_path / "a")
+    run = ingest_files(tmp_path / "a")
     assert len(run.rows) == 4
     assert run.reasons == ["The line is longer than 8388608 bytes."]
     (tmp_path / "a").write_bytes(long + head)
-    assert len(take(tmp_path / "a", format=make.__name__).rows) == 3
+    assert len(ingest_files(tmp_path / "a", format=make.__name__).rows) == 3
 
 
 def test_long_lines_that_are_allowed(tmp_path):
     long = b'{"url": "http://a.example/", "at": 1, "title": "' + b"x" * 3_000_000 + b'"}\n'
     (tmp_path / "a").write_bytes(long + jsonl(3) + long)
-    assert len(take(tmp_path / "a").rows) == 5
+    assert len(ingest_files(tmp_path / "a").rows) == 5
 
 
-def test_times_and_urls_that_cannot_be(tmp_path):
+def test_invalid_times_and_urls_are_rejected(tmp_path):
     rows = [
         {"url": "http://a.example/1", "at": -5},
         {"url": "http://a.example/2", "at": NOW + 2 * 86_400},
@@ -213,7 +214,7 @@ def test_times_and_urls_that_cannot_be(tmp_path):
         {"url": "http://a.example/8"},
     ]
     (tmp_path / "a").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = take(tmp_path / "a")
+    run = ingest_files(tmp_path / "a")
     assert [u[-1] for u in run.store.urls()] == ["3", "7", "8"]
     assert [row["last_modified"] for row in run.rows] == [None] * 3
     for word in ("negative", "future", "0 and 999"):
@@ -221,11 +222,11 @@ def test_times_and_urls_that_cannot_be(tmp_path):
     assert run.rejects[0]["where"] == "record 1"
 
 
-def test_wrong_columns_spare_the_other_files(tmp_path):
+def test_wrong_columns_do_not_stop_the_other_files(tmp_path):
     pq.write_table(pa.table({"uri": ["x"], "at": [1]}), tmp_path / "wrong.parquet")
     (tmp_path / "wrong.csv").write_text("url,when\nhttp://a.example/,1\n")
     (tmp_path / "good").write_bytes(jsonl(2))
-    run = take(tmp_path / "wrong.parquet", tmp_path / "wrong.csv", tmp_path / "good")
+    run = ingest_files(tmp_path / "wrong.parquet", tmp_path / "wrong.csv", tmp_path / "good")
     assert (run.report.added, run.report.rejected) == (2, 2)
     first, second, third = run.report.files
     assert "no column 'url'. Found: uri, at." in first.problem
@@ -233,10 +234,10 @@ def test_wrong_columns_spare_the_other_files(tmp_path):
     assert (third.problem, third.added) == (None, 2)
 
 
-def test_order_and_duplicates_are_passed_through(tmp_path):
+def test_order_and_duplicates_are_kept(tmp_path):
     rows = [{"url": "HTTP://A.example", "at": t} for t in (30, 10, 10, 20)]
     (tmp_path / "a").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    run = take(tmp_path / "a")
+    run = ingest_files(tmp_path / "a")
     assert [row["at"].timestamp() for row in run.rows] == [30, 10, 10, 20]
     assert set(run.store.urls()) == {"http://a.example/"}
 
@@ -244,7 +245,7 @@ def test_order_and_duplicates_are_passed_through(tmp_path):
 @pytest.mark.parametrize("data", [jsonl(3), gzip.compress(warc(3)), EVERY["parquet"], b""])
 def test_standard_input(data, monkeypatch):
     class Pipe(io.RawIOBase):
-        """Hands out little at a time, and cannot be sought."""
+        """Returns a few bytes at a time, and cannot seek."""
 
         left = data
 
@@ -257,18 +258,18 @@ def test_standard_input(data, monkeypatch):
             return len(piece)
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Pipe())))
-    assert len(take("-").rows) == (0 if not data else 40 if data[:1] == b"P" else 3)
+    assert len(ingest_files("-").rows) == (0 if not data else 40 if data[:1] == b"P" else 3)
 
 
-def counted(monkeypatch, function, name):
-    """Every first argument that a function of a module or class is called with."""
-    calls, original = [], getattr(function, name)
+def record_calls(monkeypatch, owner, name):
+    """A list that gets the first argument of each call of a function of a module or class."""
+    calls, original = [], getattr(owner, name)
 
     def call(first, *rest, **named):
         calls.append(first)
         return original(first, *rest, **named)
 
-    monkeypatch.setattr(function, name, call)
+    monkeypatch.setattr(owner, name, call)
     return calls
 
 
@@ -277,13 +278,13 @@ def test_every_file_is_opened_and_recognised_once(command, tmp_path, monkeypatch
     files = [tmp_path / name for name in ("a", "b.gz")]
     files[0].write_bytes(jsonl(4))
     files[1].write_bytes(gzip.compress(warc(4)))
-    opens = counted(monkeypatch, pathlib.Path, "open")
-    recognised = counted(monkeypatch, crawl_files, "reader_of")
+    opens = record_calls(monkeypatch, pathlib.Path, "open")
+    recognised = record_calls(monkeypatch, crawl_files, "reader_of")
     if command:
         main = ["ingest", str(tmp_path / "store.duckdb"), *map(str, files)]
         assert CliRunner().invoke(app, main).exit_code == 0
     else:
-        assert len(take(*files).rows) == 8
+        assert len(ingest_files(*files).rows) == 8
     assert [path for path in opens if path in files] == files
     assert len(recognised) == len(files)
 
@@ -293,8 +294,8 @@ def test_more_files_than_may_be_open(tmp_path, monkeypatch):
     files = [tmp_path / str(i) for i in range(5)]
     for file in files:
         file.write_bytes(gzip.compress(jsonl(3)))
-    recognised = counted(monkeypatch, crawl_files, "reader_of")
-    assert len(take(*files).rows) == 15
+    recognised = record_calls(monkeypatch, crawl_files, "reader_of")
+    assert len(ingest_files(*files).rows) == 15
     assert len(recognised) == 5
 
 
@@ -306,7 +307,7 @@ def test_pipes_written_one_after_the_other(tmp_path):
         target=lambda: [pipe.write_bytes(jsonl(3000)) for pipe in pipes], daemon=True
     )
     writer.start()
-    assert len(take(*pipes).rows) == 6000
+    assert len(ingest_files(*pipes).rows) == 6000
     writer.join()
 
 
@@ -314,7 +315,9 @@ def test_progress_ends_at_the_total(tmp_path):
     (tmp_path / "a").write_bytes(gzip.compress(jsonl(500)))
     (tmp_path / "b").write_bytes(jsonl(500))
     seen = []
-    take(tmp_path / "a", tmp_path / "b", progress=lambda done, total: seen.append((done, total)))
+    ingest_files(
+        tmp_path / "a", tmp_path / "b", progress=lambda done, total: seen.append((done, total))
+    )
     total = sum((tmp_path / name).stat().st_size for name in "ab")
     assert seen[-1] == (total, total)
     assert seen == sorted(seen)
@@ -343,12 +346,12 @@ ROW = st.fixed_dictionaries(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ROW, min_size=1, max_size=8), st.booleans())
-def test_json_lines_come_back(tmp_path_factory, rows, ascii_only):
+def test_json_lines_are_read_back_unchanged(tmp_path_factory, rows, ascii_only):
     path = tmp_path_factory.getbasetemp() / "rows"
     path.write_text(
         "".join(json.dumps(row, ensure_ascii=ascii_only) + "\n" for row in rows), newline=""
     )
-    run = take(path)
+    run = ingest_files(path)
     assert run.rejects == []
     for row, back in zip(rows, run.rows, strict=True):
         when = None if back["at"] is None else back["at"].timestamp()
@@ -356,5 +359,5 @@ def test_json_lines_come_back(tmp_path_factory, rows, ascii_only):
         for name in set(row) - {"at", "digest_of", "links"}:
             assert back[name] == row[name]
         if row.get("links") is not None:
-            found = resolved(row["links"], row["url"])
-            assert back["links"] == [link for link in found if link not in (None, row["url"])]
+            links = resolved(row["links"], row["url"])
+            assert back["links"] == [link for link in links if link not in (None, row["url"])]

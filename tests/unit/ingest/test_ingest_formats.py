@@ -1,4 +1,4 @@
-"""What does each format say?"""
+"""What is read from each format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from ingest_files import EVERY, html, http, polite, take, url, warc_record
+from ingest_files import EVERY, html, http, ingest_files, polite, url, warc_record
 
 from recrawl.ingest.foreign_values import foreign_digest
 from recrawl.page.fingerprints import text_hash
@@ -25,10 +25,10 @@ def lines(*rows: object) -> str:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_format_is_known_by_what_it_holds(name, tmp_path):
+def test_every_format_is_recognised_by_its_content(name, tmp_path):
     path = tmp_path / "no-hint"
     path.write_bytes(EVERY[name])
-    run = take(path)
+    run = ingest_files(path)
     assert run.report.files[0].format == {"warc.gz": "warc", "cdxj": "cdx"}.get(name, name)
     assert run.report.rejected == 0
     assert run.report.records == len(run.rows) == (120 if name == "polite" else 40)
@@ -53,7 +53,7 @@ def test_warc(tmp_path):
     ]
     path = tmp_path / "a.warc"
     path.write_bytes(b"".join(records))
-    run = take(path)
+    run = ingest_files(path)
     first, *revisits, gone, moved, last = run.rows
     assert first["at"] == at(2026, 1, 2, 3, 4, 5, 250_000)
     assert (first["etag"], first["last_modified"]) == ('"e1"', at(2026, 1, 1, 0, 0, 10))
@@ -83,16 +83,16 @@ def test_warc_with_chunked_and_line_feed_only_responses(tmp_path):
     path.write_bytes(
         b"".join(warc_record(url(i), b) for i, b in enumerate([chunked, joined, unix, packed]))
     )
-    assert [row["text"] for row in take(path).rows] == ["one two"] * 4
+    assert [row["text"] for row in ingest_files(path).rows] == ["one two"] * 4
 
 
-def test_warc_goes_on_after_what_is_not_a_record(tmp_path):
+def test_warc_continues_after_damaged_records(tmp_path):
     good = [warc_record(url(i), http(html(i) + b"x" * 3000)) for i in range(60)]
     good[20] += b"\r\nrubbish that no crawler wrote\r\n\r\n" * 40
     good[40] = good[40].replace(b"Content-Length: ", b"Content-Length: x")
     path = tmp_path / "a.warc"
     path.write_bytes(b"".join(good))
-    run = take(path)
+    run = ingest_files(path)
     assert run.store.urls() == [url(i) for i in range(60) if i != 40]
     assert run.report.rejected >= 2
     assert all(reject["where"] for reject in run.rejects)
@@ -108,7 +108,7 @@ def test_cdx_in_another_order_and_its_revisits(tmp_path):
         "http://a.example/ 2026 text/html 200 X\n"
         "http://a.example/ short\n"
     )
-    run = take(path)
+    run = ingest_files(path)
     first, again = run.rows
     assert (first["status"], first["reported"]) == (200, None)
     assert (again["status"], again["reported"], again["at"]) == (
@@ -125,7 +125,7 @@ def test_cdxj(tmp_path):
     path = tmp_path / "a.cdxj"
     fact = {"url": "https://a.example/", "mime": "warc/revisit", "status": "-", "digest": "sha1:Q"}
     path.write_text(f"!OpenWayback-CDXJ 1.0\nexample,a)/ 20260102030405 {json.dumps(fact)}\n")
-    (row,) = take(path).rows
+    (row,) = ingest_files(path).rows
     assert (row["url"], row["status"], row["reported"]) == ("https://a.example/", None, False)
 
 
@@ -142,7 +142,7 @@ def test_heritrix(tmp_path):
         f"2026-01-02T03:04:09.123Z     1  50 dns:a.example {tail} 20260102030405250+75 sha1:A - -\n"
         "2026-01-02T03:04:09.123Z 200 12\n"
     )
-    run = take(path)
+    run = ingest_files(path)
     one, two, three, four = run.rows
     assert (one["at"], one["seconds"], one["bytes"]) == (
         at(2026, 1, 2, 3, 4, 5, 250_000),
@@ -174,7 +174,7 @@ def test_nutch_times(due, tmp_path):
     }
     path = tmp_path / "part-r-00000"
     path.write_text(lines(page))
-    assert take(path).rows[0]["at"] == at(2026, 1, 1, 3, 4, 5)
+    assert ingest_files(path).rows[0]["at"] == at(2026, 1, 1, 3, 4, 5)
 
 
 def test_nutch_status(tmp_path):
@@ -192,7 +192,7 @@ def test_nutch_status(tmp_path):
     rows[1] |= {"signature": "aa", "modifiedTime": "2026-01-01T00:00:00Z"}
     path = tmp_path / "part"
     path.write_text(lines(*rows))
-    run = take(path)
+    run = ingest_files(path)
     assert [row["status"] for row in run.rows] == [None, 200, 304, 404, 302, 301, 200]
     assert run.rows[0]["at"] is None
     assert (run.rows[1]["digest_of"], run.rows[1]["last_modified"]) == ("nutch", at(2026, 1, 1))
@@ -218,7 +218,7 @@ def test_urlfrontier(tmp_path):
             {"known": {"info": {"key": "no url"}}},
         )
     )
-    run = take(path)
+    run = ingest_files(path)
     known, *pages = run.rows
     assert (known["status"], known["etag"], known["digest_of"]) == (404, "e", "signature")
     assert known["last_modified"] == at(2026, 1, 1)
@@ -229,7 +229,7 @@ def test_urlfrontier(tmp_path):
 def test_polite_with_and_without_its_urls(tmp_path):
     path = tmp_path / "urlid_offset_history.txt"
     path.write_bytes(polite(3) + b"3\tx\t[]\n4\t1\t[[1,7]]\n")
-    run = take(path)
+    run = ingest_files(path)
     assert run.store.urls()[::3] == [f"http://urlid-{i}.invalid/" for i in range(3)]
     assert [row["reported"] for row in run.rows[:3]] == [None, False, True]
     assert [row["at"] for row in run.rows[:3]] == [
@@ -240,7 +240,7 @@ def test_polite_with_and_without_its_urls(tmp_path):
     assert run.report.rejected == 2
     names = "http://c.example/\t2\t1\nhttp://a.example/\t0\t1\nbroken\n"
     (tmp_path / "url_urlid_hostid.txt").write_text(names)
-    assert take(path).store.urls()[::3] == [
+    assert ingest_files(path).store.urls()[::3] == [
         "http://a.example/",
         "http://urlid-1.invalid/",
         "http://c.example/",
@@ -267,7 +267,7 @@ def test_jsonl_values_of_every_kind(tmp_path):
             base,
         )
     )
-    run = take(path)
+    run = ingest_files(path)
     assert {row["at"] for row in run.rows[:5]} == {at(2026, 1, 2, 3, 4, 5)}
     a, b, c, d, e, known = run.rows
     assert (a["digest_of"], a["digest"], a["reported"]) == ("given", b["digest"], True)
@@ -278,7 +278,7 @@ def test_jsonl_values_of_every_kind(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-def test_our_own_columns_say_the_same_in_each_format(kind, tmp_path):
+def test_the_same_columns_give_the_same_visits_in_each_format(kind, tmp_path):
     rows = [
         {
             "url": url(i),
@@ -297,7 +297,7 @@ def test_our_own_columns_say_the_same_in_each_format(kind, tmp_path):
         pa.csv.write_csv(table, path)
     else:
         pq.write_table(table, path)
-    run = take(path)
+    run = ingest_files(path)
     assert [row["reported"] for row in run.rows] == [True, False, True, False, True]
     assert {row["digest_of"] for row in run.rows} == {"given"}
     assert [row["digest"] for row in run.rows] == [text_hash(f"d{i}") for i in range(5)]
@@ -319,7 +319,7 @@ def test_parquet_types(tmp_path):
         }
     )
     pq.write_table(table, path)
-    (row,) = take(path).rows
+    (row,) = ingest_files(path).rows
     assert (row["at"], row["digest"], row["text"]) == (at(2026, 1, 2, 3, 4, 5), 5, "x")
 
 
@@ -333,11 +333,11 @@ def test_csv_with_quoted_lines_stray_quotes_and_short_rows(tmp_path):
         "http://a.example/3,never,x\n"
         "http://a.example/4,1767323045,\n"
     )
-    run = take(path)
+    run = ingest_files(path)
     assert run.store.urls() == ["http://a.example/1", "http://a.example/4"]
     assert (run.rows[0]["title"], run.rows[1]["title"]) == ("two\nlines, one value", None)
     assert run.report.rejected == 2
     path.write_text(
         'url,at,title\nhttp://a.example/1,2026-01-01,x\nhttp://a.example/2,2026-01-01,"x\nhttp://a.example/3,2026-01-01,x\n'
     )
-    assert take(path).store.urls() == ["http://a.example/1", "http://a.example/3"]
+    assert ingest_files(path).store.urls() == ["http://a.example/1", "http://a.example/3"]
