@@ -20,7 +20,7 @@ from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
 from recrawl.errors import BadInput
-from recrawl.history.signals import KEPT
+from recrawl.history.signals_table import CLAIMS_KEPT
 from recrawl.model import DAY, Signals
 from recrawl.page.responses import Response, to_visits
 from recrawl.page.sitemaps import MAX_ELEMENTS, MAX_ENTRIES, SitemapEntry, read_sitemap
@@ -448,14 +448,14 @@ def test_claims_are_tallied_by_what_visits_found(store):
 
 def test_only_the_last_claims_about_a_page_are_kept(store):
     store.append(pa.table({"url": [A]}), now=MIDNIGHT)
-    for day in range(KEPT + 5):
+    for day in range(CLAIMS_KEPT + 5):
         moment = pa.array([round((MIDNIGHT + day * DAY) * 1e6)], pa.int64()).cast(
             pa.timestamp("us")
         )
         claim = {"url": [A], "kind": ["sitemap"], "said": moment, "seen": moment}
         assert store.claim(pa.table(claim)) == 1
     [held] = store.query("SELECT count(*) AS n, epoch(max(said)) AS last FROM signals").to_pylist()
-    assert held == {"n": KEPT, "last": MIDNIGHT + (KEPT + 4) * DAY}
+    assert held == {"n": CLAIMS_KEPT, "last": MIDNIGHT + (CLAIMS_KEPT + 4) * DAY}
 
 
 COUNTS = ("found", "missed", "false_alarms", "quiet")

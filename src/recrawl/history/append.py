@@ -1,4 +1,4 @@
-"""How does a batch of visits enter the store? In one transaction, whole or not at all."""
+"""Adds a batch of visits to the store, in one transaction: whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from recrawl import urls
 from recrawl.errors import BadInput
-from recrawl.history import compare, links, moves, pages
+from recrawl.history import copies, links_table, moved_table, pages_table
 from recrawl.history.arrow import kept, micros, values
-from recrawl.history.fold import DIFFERS, OK, SAME, UNKNOWN, Folded, fold, outcomes
+from recrawl.history.fold import DIFFERS, OK, SAME, UNKNOWN, Folded, fold, status_outcomes
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from recrawl.model import IntArray, Time
     from recrawl.protocols import Detector
 
-#: What `visits` keeps as it comes, besides page and time.
+#: Columns of VISITS that the table `visits` keeps as given, besides page and time.
 KEPT = ["status", "reported", "digest", "digest_of", "simhash", "bytes", "seconds", "skipped"]
 KEPT += ["etag", "last_modified"]
-LAST = 253_402_300_799_999_999  #: the last microsecond of the year 9999
+MAX_MICROS = 253_402_300_799_999_999  #: the end of the year 9999
 
 
 @dataclass(frozen=True)
 class Appended:
-    """What a batch added."""
+    """Counts of what a batch added."""
 
     added: int = 0  #: visits
     known: int = 0  #: visits the store had already
     pages: int = 0  #: new pages
-    flips: int = 0  #: visits that found a page gone, or back again
+    flips: int = 0  #: visits that showed a page gone, or back again
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Visits, with their distinct pages apart."""
+    """Visits, and the distinct pages that they are to."""
 
     visits: pa.Table
     page: NDArray[np.int64]  #: row of each visit in `pages`
@@ -51,7 +51,7 @@ class Batch:
 
 
 def prepare(visits: pa.Table, now: Time | None) -> Batch:
-    """Bring visits into the store's form; nothing is written, bad input is refused here."""
+    """Visits in the form of the store; raises BadInput, and writes nothing."""
     table = _conform(visits)
     coded = table["url"].combine_chunks().dictionary_encode()
     # Different spellings of one URL are one page.
@@ -73,7 +73,7 @@ def prepare(visits: pa.Table, now: Time | None) -> Batch:
 
 
 def _conform(visits: pa.Table) -> pa.Table:
-    """All VISITS columns in their types, times without zone; absent ones are null."""
+    """All VISITS columns in their types, times without zone; a column not given is null."""
     given = visits.column_names
     unknown = set(given) - set(VISITS.names)
     if unknown or "url" not in given:
@@ -90,12 +90,12 @@ def _conform(visits: pa.Table) -> pa.Table:
     table = pa.table(columns)
     if table["url"].null_count:
         raise BadInput("visits: 'url' must be filled in every row. Got a null; drop such rows.")
-    for name, least, most in (("at", 0, LAST), ("status", 0, 999)):
-        found = pc.min_max(table[name].cast(pa.int64())).as_py()
-        if found["min"] is not None and not least <= found["min"] <= found["max"] <= most:
+    for name, least, most in (("at", 0, MAX_MICROS), ("status", 0, 999)):
+        given = pc.min_max(table[name].cast(pa.int64())).as_py()
+        if given["min"] is not None and not least <= given["min"] <= given["max"] <= most:
             rule = "from 1970 to 9999" if name == "at" else "from 0 to 999"
             raise BadInput(
-                f"visits: '{name}' must be {rule}. Got {found['min']} to {found['max']}; "
+                f"visits: '{name}' must be {rule}. Got {given['min']} to {given['max']}; "
                 "drop such rows."
             )
     return table
@@ -112,7 +112,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
 
 def _first_seen(at: pa.ChunkedArray, page: IntArray, n: int, now: Time | None) -> pa.Array:
     """The first visit of each page, or `now` where it was only seen."""
-    if at.null_count and not (now is not None and 0 <= now < LAST / 1e6):
+    if at.null_count and not (now is not None and 0 <= now < MAX_MICROS / 1e6):
         raise BadInput(
             "visits: a row without 'at' says that a page was seen, not visited; "
             f"append needs `now` to say when. Got now={now!r}; pass the time."
@@ -138,11 +138,11 @@ def record(connection: Connection, batch: Batch, detector: Detector) -> Appended
 
 
 def _record(connection: Connection, batch: Batch, detector: Detector) -> Appended:
-    page_id, new_pages = pages.register(connection, batch.pages)
+    page_id, new_pages = pages_table.register(connection, batch.pages)
     given = batch.visits.append_column("page_id", pa.array(page_id[batch.page]))
     given = kept(given, values(pc.is_valid(given["at"])))
     visits = _sorted_distinct(given)
-    known = pages.load(connection, np.unique(values(visits["page_id"])))
+    known = pages_table.load(connection, np.unique(values(visits["page_id"])))
     visits, late = _unseen(connection, visits, known)
     added = len(visits)
     visits = visits.append_column("old", pa.array(np.zeros(added, np.bool_)))
@@ -156,7 +156,7 @@ def _record(connection: Connection, batch: Batch, detector: Detector) -> Appende
 
 
 def _sorted_distinct(visits: pa.Table) -> pa.Table:
-    """By page and time; of two visits to a page at one time the first given stays."""
+    """Visits by page and time; of two visits to a page at the same time the first given stays."""
     page, at = values(visits["page_id"]), micros(visits["at"])
     order = np.lexsort((at, page))
     page, at = page[order], at[order]
@@ -168,9 +168,12 @@ def _sorted_distinct(visits: pa.Table) -> pa.Table:
 
 
 def _unseen(
-    connection: Connection, visits: pa.Table, known: pages.Known
+    connection: Connection, visits: pa.Table, known: pages_table.KnownPages
 ) -> tuple[pa.Table, IntArray]:
-    """The visits the store does not have, and the pages for which some of them come late."""
+    """The visits that the store does not have, and the pages for which some of them are late.
+
+    A visit is late if it is older than the last attempt that the store knows of.
+    """
     page = values(visits["page_id"])
     late = micros(visits["at"]) <= known.state.last_attempt[known.rows(page)]
     if not late.any():
@@ -186,9 +189,9 @@ def _unseen(
 
 
 def _rewind(
-    connection: Connection, visits: pa.Table, known: pages.Known, late: IntArray
+    connection: Connection, visits: pa.Table, known: pages_table.KnownPages, late: IntArray
 ) -> pa.Table:
-    """Forget what was folded of pages with late visits, and bring all their visits back in."""
+    """Reset the state of pages with late visits, and add their stored visits to the batch."""
     connection.register("late", pa.table({"page_id": late}))
     old = connection.sql(
         f'SELECT page_id, "at", {", ".join(KEPT)}, changed AS was, true AS old FROM visits '  # noqa: S608
@@ -200,46 +203,48 @@ def _rewind(
 
 
 def _fold(
-    connection: Connection, visits: pa.Table, known: pages.Known, detector: Detector
+    connection: Connection, visits: pa.Table, known: pages_table.KnownPages, detector: Detector
 ) -> Folded:
-    """What each visit shows; `known` then holds what is known after it."""
+    """What each visit shows; updates `known`."""
     status = values(visits["status"], -1)
-    outcome = outcomes(status)
+    outcome = status_outcomes(status)
     row = known.rows(values(visits["page_id"]))
-    is_copy = compare.has_content(visits, outcome, detector)
-    differs = compare.differs(connection, visits, row, is_copy, known, detector)
-    # What the source says goes first; then the detector; for an older visit whose text is no
-    # longer there to compare, what it showed when it came.
+    is_copy = copies.has_content(visits, outcome, detector)
+    differs = copies.differs(connection, visits, row, is_copy, known, detector)
+    # What the source reports comes first, then the detector. The text of an older visit is no
+    # longer stored, so for it the earlier outcome stands.
     if not set(detector.needs) <= set(KEPT):
         was = values(visits["was"].cast(pa.int8()), UNKNOWN)
         differs = np.where(differs == UNKNOWN, was, differs)
     reported = values(visits["reported"].cast(pa.int8()), UNKNOWN)
     reported = np.where((reported == UNKNOWN) & (status == 304), SAME, reported)
-    told = reported != UNKNOWN
-    differs = np.where(told, reported, differs)
+    is_reported = reported != UNKNOWN
+    differs = np.where(is_reported, reported, differs)
+    size, seconds = visits["bytes"].cast(pa.float64()), visits["seconds"]
     folded = fold(
-        known.state, row, micros(visits["at"]), outcome, differs.astype(np.int8), told, is_copy,
-        values(visits["bytes"].cast(pa.float64()), np.nan), values(visits["seconds"], np.nan),
+        known.state, row, micros(visits["at"]), outcome, differs.astype(np.int8), is_reported,
+        is_copy, values(size, np.nan), values(seconds, np.nan),
     )  # fmt: skip
     known.keep_copies(visits, row, is_copy)
     return folded
 
 
-def _write(connection: Connection, visits: pa.Table, folded: Folded, known: pages.Known) -> None:
+def _write(
+    connection: Connection, visits: pa.Table, folded: Folded, known: pages_table.KnownPages
+) -> None:
     old = values(visits["old"])
-    shown = {
+    outcome = {
         "changed": pa.array(folded.changed == DIFFERS, mask=folded.changed == UNKNOWN),
         "days": pa.array(folded.days, mask=np.isnan(folded.days)),
         "flipped": pa.array(folded.flipped),
     }
     new = kept(visits, ~old)
-    succeeded = (
-        outcomes(values(new["status"], -1)) == OK
-    )  # an error page's content is not the page's
-    counts = links.record(connection, new, succeeded, known)
+    # the content of an error page is not that of the page
+    succeeded = status_outcomes(values(new["status"], -1)) == OK
+    counts = links_table.record(connection, new, succeeded, known)
     facts = new.select(["page_id", "at", *KEPT])
     for name, column in {
-        **{n: c.filter(pa.array(~old)) for n, c in shown.items()},
+        **{n: c.filter(pa.array(~old)) for n, c in outcome.items()},
         **counts,
     }.items():
         facts = facts.append_column(name, column)
@@ -247,18 +252,20 @@ def _write(connection: Connection, visits: pa.Table, folded: Folded, known: page
     connection.execute("INSERT INTO visits BY NAME FROM facts")
     connection.unregister("facts")
     if old.any():
-        again = pa.table({"page_id": visits["page_id"], "at": visits["at"], **shown})
-        _correct(connection, again.filter(pa.array(old)))
-    compare.keep_contents(connection, kept(new, succeeded))
-    moves.record(connection, new)
-    pages.save(connection, known)
+        recomputed = pa.table({"page_id": visits["page_id"], "at": visits["at"], **outcome})
+        _update_old(connection, recomputed.filter(pa.array(old)))
+    copies.keep_contents(connection, kept(new, succeeded))
+    moved_table.record(connection, new)
+    pages_table.save(connection, known)
 
 
-def _correct(connection: Connection, again: pa.Table) -> None:
-    """What older visits showed, seen anew in the light of one that came late."""
-    connection.register("again", again)
+def _update_old(connection: Connection, recomputed: pa.Table) -> None:
+    """Update older visits whose outcome was recomputed because an earlier visit arrived late."""
+    connection.register("recomputed", recomputed)
     connection.execute(
-        """UPDATE visits SET changed = again.changed, days = again.days, flipped = again.flipped
-        FROM again WHERE visits.page_id = again.page_id AND visits.at = again.at"""
+        """UPDATE visits
+        SET changed = recomputed.changed, days = recomputed.days, flipped = recomputed.flipped
+        FROM recomputed
+        WHERE visits.page_id = recomputed.page_id AND visits.at = recomputed.at"""
     )
-    connection.unregister("again")
+    connection.unregister("recomputed")

@@ -24,7 +24,7 @@ def values(column: Any, missing: float | None = None) -> NDArray[Any]:
 
 
 def kept(table: pa.Table, mask: BoolArray) -> pa.Table:
-    """The rows marked; the table itself, not a copy, where that is all."""
+    """The rows where `mask` is true; the table itself if these are all."""
     return table if mask.all() else table.filter(pa.array(mask))
 
 

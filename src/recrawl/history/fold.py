@@ -1,7 +1,7 @@
-"""How does a visit change what we know of its page? The one place that says so.
+"""Folds visits into the columns of their pages: the one definition of what a visit changes.
 
-The store folds each batch into the page columns it keeps, and a replay folds the same way in
-memory. Times are integer microseconds here, `NEVER` where there is none.
+The store folds each batch into the columns that it keeps; a replay does the same in memory.
+Times are integer microseconds here, `NEVER` where there is none.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Small = NDArray[np.int8]
 
 
 @dataclass
-class State:
-    """The folded columns of some pages; arrays are updated in place."""
+class PageState:
+    """The folded columns of some pages; `fold` updates the arrays in place."""
 
     first_visit: Times
     last_visit: Times
@@ -47,11 +47,11 @@ class State:
     seconds: FloatArray
 
     @staticmethod
-    def empty(n: int) -> State:
-        """Pages nothing is known of."""
+    def empty(n: int) -> PageState:
+        """Pages without visits."""
         columns: dict[str, Any] = {name: np.full(n, NEVER) for name in TIMES}
         columns |= {name: np.zeros(n, np.int32) for name in COUNTS}
-        return State(
+        return PageState(
             **columns,
             exposure=np.zeros(n),
             recent=np.zeros(n, np.uint64),
@@ -70,15 +70,15 @@ COUNTS = ("n_visits", "n_compared", "n_changes", "failures", "flips")
 
 @dataclass(frozen=True)
 class Folded:
-    """What each visit turned out to show."""
+    """What each visit shows."""
 
     changed: Small  #: SAME, DIFFERS or UNKNOWN
-    days: FloatArray  #: interval the outcome speaks of; NaN where unknown
+    days: FloatArray  #: length of the compared interval; NaN where the outcome is unknown
     flipped: NDArray[np.bool_]
 
 
-def outcomes(status: NDArray[np.int16]) -> Small:
-    """FAILED, OK or GONE for each status; a negative status stands for "not recorded"."""
+def status_outcomes(status: NDArray[np.int16]) -> Small:
+    """FAILED, OK or GONE for each HTTP status; a negative status means "not recorded"."""
     ok = (status < 0) | ((status >= 200) & (status < 300)) | (status == 304)
     busy = (status == 408) | (status == 425) | (status == 429)
     gone = (status >= 400) & (status < 500) & ~busy
@@ -86,32 +86,45 @@ def outcomes(status: NDArray[np.int16]) -> Small:
 
 
 def fold(
-    state: State,
+    state: PageState,
     row: NDArray[np.int64],
     at: Times,
     outcome: Small,
     differs: Small,
-    told: NDArray[np.bool_],
+    is_reported: NDArray[np.bool_],
     is_copy: NDArray[np.bool_],
     size: FloatArray,
     seconds: FloatArray,
 ) -> Folded:
     """Fold visits, sorted by page and time, into `state`; `row` is the page's row in it.
 
-    `differs` compares the visit with the copy before it or, where the source itself `told` it,
-    with the last success; `is_copy` says that the visit can be compared with later.
+    `differs` compares the visit with the copy before it or, where `is_reported` by the source,
+    with the last success. `is_copy`: later visits can be compared with this one.
     """
     changed = np.full(len(row), UNKNOWN, np.int8)
     days = np.full(len(row), np.nan)
     flipped = np.zeros(len(row), np.bool_)
     arrays = tuple(state.columns().values())
-    _fold(arrays, row, at, outcome, differs, told, is_copy, size, seconds, changed, days, flipped)
+    _fold(
+        arrays,
+        row,
+        at,
+        outcome,
+        differs,
+        is_reported,
+        is_copy,
+        size,
+        seconds,
+        changed,
+        days,
+        flipped,
+    )
     return Folded(changed, days, flipped)
 
 
 @njit(cache=True)
 def _fold(  # type: ignore[no-untyped-def]
-    arrays, row, at, outcome, differs, told, is_copy, size, seconds, changed, days, flipped
+    arrays, row, at, outcome, differs, is_reported, is_copy, size, seconds, changed, days, flipped
 ):  # pragma: no cover
     first, last, attempt, change, copy_at, visits, compared, changes = arrays[:8]
     exposure, recent, failures, flips, gone, last_size, last_seconds = arrays[8:]
@@ -132,7 +145,7 @@ def _fold(  # type: ignore[no-untyped-def]
         failures[p] = 0
         if first[p] == NEVER:
             first[p] = at[i]
-        since = last[p] if told[i] else copy_at[p]
+        since = last[p] if is_reported[i] else copy_at[p]
         last[p] = at[i]
         if not np.isnan(size[i]):
             last_size[p] = size[i]

@@ -1,4 +1,4 @@
-"""A history in memory, for replays: the same fold as the store's, visits in the order of time."""
+"""A history in memory, for replays: folds visits as the store does, in the order of time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from recrawl import urls
 from recrawl.errors import BadInput
 from recrawl.history.append import Appended
 from recrawl.history.arrow import micros, values
-from recrawl.history.compare import has_content
-from recrawl.history.fold import NEVER, OK, SAME, TIMES, UNKNOWN, State, fold, outcomes
+from recrawl.history.copies import has_content
+from recrawl.history.fold import NEVER, OK, SAME, TIMES, UNKNOWN, PageState, fold, status_outcomes
 from recrawl.model import VISITS, Intervals, Outlinks, Pages
 from recrawl.random import mix
 
@@ -29,31 +29,31 @@ COUNTS = ("new_internal", "new_external", "links")
 NEVER_SEEN = ("never_seen_internal", "never_seen_external")
 
 
-class Copies(Protocol):
-    """Who knows what copies of pages said: pages are rows, a copy is that of a time."""
+class CopySource(Protocol):
+    """The contents of pages (by row) at given times."""
 
     def link_counts(self, page: IntArray, since: FloatArray, until: FloatArray) -> FloatArray:
-        """Of visits until a time, our copy being of an earlier one: a row for each of COUNTS."""
+        """COUNTS, a row each, of visits at `until` whose copy before is of `since`."""
 
     def targets(self) -> int:
-        """How many things are linked to in all."""
+        """The number of distinct link targets."""
 
     def unseen(self, page: IntArray, at: FloatArray, seen: BoolArray) -> FloatArray:
-        """Of visits how many internal and external links lead to targets not yet seen; marks them.
+        """Internal and external links of visits to targets not yet marked in `seen`; marks them.
 
         Two rows, NaN where links are not known.
         """
 
     def texts(self, page: IntArray, at: FloatArray) -> pa.Array: ...
     def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
-        """Where the targets of each copy begin, and their numbers: of pages their rows."""
+        """Where the targets of each copy start, and the targets; a page is its row."""
 
 
 class MemoryHistory:
     """All visits to a fixed set of pages, each batch later than the one before it.
 
-    Pages that are not `known` from the start, at the time `seen`, become so by a row without a
-    time, as in a store. Contents are not kept; `copies`, where given, knows them.
+    Pages not `known` at the start (the time `seen`) become known by a row without `at`, as in a
+    store. Contents are not kept; `copies`, if given, provides them.
     """
 
     def __init__(
@@ -63,13 +63,13 @@ class MemoryHistory:
         *,
         seen: Time,
         known: BoolArray | None = None,
-        copies: Copies | None = None,
+        copies: CopySource | None = None,
     ) -> None:
         self.names = list(names)
         self.detector = detector
         self.copies = copies
         self._row = {url: row for row, url in enumerate(self.names)}
-        self._state = State.empty(len(self.names))
+        self._state = PageState.empty(len(self.names))
         self._copy = VISITS.empty_table().select(list(detector.needs)).take(_nulls(len(names)))
         self._targets = np.zeros(copies.targets() if copies else 0, np.bool_)  # seen ones
         self._log: list[tuple[Column, ...]] = []
@@ -78,13 +78,13 @@ class MemoryHistory:
         self._fixed: dict[str, Any] = {
             "page_id": np.arange(len(names), dtype=np.int32),
             "key": urls.keys(names),
-            "host": _numbered(hosts),
-            "site": _numbered([urls.site(host) for host in hosts]),
+            "host": _numbers(hosts),
+            "site": _numbers([urls.site(host) for host in hosts]),
             "first_seen": np.full(len(names), seen),
         }
 
     def append(self, visits: pa.Table, *, now: Time | None = None) -> Appended:
-        """Record visits, at most one a page, none before an earlier one of its page."""
+        """Add visits: at most one per page, later than those before."""
         row = np.array([self._row[url] for url in visits["url"].to_pylist()], np.int64)
         if visits["at"].null_count:
             visited = values(visits["at"].is_valid())
@@ -95,7 +95,7 @@ class MemoryHistory:
         at = micros(visits["at"])
         if len(np.unique(row)) < len(row) or (at <= self._state.last_attempt[row]).any():
             raise BadInput(
-                "A history in memory takes one visit a page and batch, in the order of time. "
+                "A history in memory takes one visit per page and batch, in the order of time. "
                 "Got an earlier or a second one; use a store."
             )
         order = np.argsort(row)
@@ -104,28 +104,28 @@ class MemoryHistory:
 
     def _record(self, visits: pa.Table, row: IntArray, at: NDArray[np.int64]) -> None:
         status = values(visits["status"], -1)
-        outcome = outcomes(status)
+        outcome = status_outcomes(status)
         is_copy = has_content(visits, outcome, self.detector)
         differs = np.full(len(row), UNKNOWN, np.int8)
         needs = list(self.detector.needs)
         copies = visits.select(needs).take(pa.array(np.flatnonzero(is_copy)))
         judged = self.detector.changed(self._copy.take(pa.array(row[is_copy])), copies)
         differs[is_copy] = values(judged.cast(pa.int8()), UNKNOWN)
-        told = status == 304
-        differs[told] = SAME
+        is_reported = status == 304
+        differs[is_reported] = SAME
         size = values(visits["bytes"].cast(pa.float64()), np.nan)
-        took = values(visits["seconds"], np.nan)
-        counts = self._counted(row, at, outcome == OK)
-        shown = fold(self._state, row, at, outcome, differs, told, is_copy, size, took)
+        seconds = values(visits["seconds"], np.nan)
+        counts = self._link_counts(row, at, outcome == OK)
+        folded = fold(self._state, row, at, outcome, differs, is_reported, is_copy, size, seconds)
         source = np.arange(len(self.names))
         source[row[is_copy]] = len(self.names) + np.arange(len(copies))
         self._copy = pa.concat_tables([self._copy, copies]).take(pa.array(source))
-        known = shown.changed != UNKNOWN
+        known = folded.changed != UNKNOWN
         modified = micros(visits["last_modified"])
-        shows = (row, shown.days, shown.changed, at, modified, *counts)
-        self._log.append(tuple(column[known] for column in shows))
+        columns = (row, folded.days, folded.changed, at, modified, *counts)
+        self._log.append(tuple(column[known] for column in columns))
 
-    def _counted(self, row: IntArray, at: NDArray[np.int64], came: BoolArray) -> FloatArray:
+    def _link_counts(self, row: IntArray, at: NDArray[np.int64], came: BoolArray) -> FloatArray:
         """COUNTS and NEVER_SEEN of these visits, before they are recorded."""
         if self.copies is None:
             return np.full((5, len(row)), np.nan)
@@ -145,10 +145,10 @@ class MemoryHistory:
         return pages if self._known.all() else pages.take(self._known)
 
     def signals(self) -> None:
-        """Nobody claims anything in a replay."""
+        """A replay has no signals."""
 
     def models(self) -> None:
-        """A replay begins knowing nothing."""
+        """A replay keeps no models."""
 
     def database(self) -> None:
         """A replay has no tables on disk."""
@@ -159,7 +159,7 @@ class MemoryHistory:
     def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         if not self._log:
             self._log.append(tuple(np.empty(0, np.int64) for _ in range(10)))
-        if len(self._log) > 1:  # in one piece, so that the next time only what is new is added
+        if len(self._log) > 1:  # one piece, so that next time only new visits are added
             self._log = [tuple(np.concatenate(part) for part in zip(*self._log, strict=True))]
         place = np.full(len(self.names), -1)
         place[page_id] = np.arange(len(page_id))
@@ -184,8 +184,8 @@ class MemoryHistory:
     def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array:
         if self.copies is None:
             return pa.nulls(len(page_id), pa.large_string())
-        found = self.copies.texts(page_id, _seconds(self._state.last_visit[page_id]))
-        return found if characters is None else pc.utf8_slice_codeunits(found, 0, characters)
+        texts = self.copies.texts(page_id, _seconds(self._state.last_visit[page_id]))
+        return texts if characters is None else pc.utf8_slice_codeunits(texts, 0, characters)
 
     def outlinks(self, page_id: IntArray) -> Outlinks:
         if self.copies is None:
@@ -204,7 +204,7 @@ def _nulls(n: int) -> pa.Array:
     return pa.nulls(n, pa.int64())
 
 
-def _numbered(names: list[str]) -> NDArray[np.int32]:
+def _numbers(names: list[str]) -> NDArray[np.int32]:
     return np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)[1].astype(
         np.int32
     )

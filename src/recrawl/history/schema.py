@@ -1,4 +1,4 @@
-"""The tables of a store: made, recognised, and brought up to date."""
+"""Creates, checks and upgrades the tables of a store."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recrawl.errors import StoreError, StoreInvalid
 from recrawl.files import replace
-from recrawl.history.files import DATABASE, WriterLock, connect
+from recrawl.history.database import DATABASE, WriterLock, connect
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,16 +15,19 @@ if TYPE_CHECKING:
 VERSION = 2
 _KEY = "recrawl schema"
 
-# Before, a visit without a request was one that failed and took no time.
+# Stores of version 1 may lack the last two tables. In them a visit without a request was one that
+# failed and has no `seconds`.
 _FROM_1 = [
     "ALTER TABLE visits ADD COLUMN skipped BOOLEAN",
     "UPDATE visits SET skipped = true WHERE status = 0 AND seconds IS NULL",
     "CREATE TABLE IF NOT EXISTS moved (page_id INTEGER, target VARCHAR)",
+    """CREATE TABLE IF NOT EXISTS signals (
+        page_id INTEGER, kind VARCHAR, said TIMESTAMP, seen TIMESTAMP)""",
 ]
 
 
 def create(path: Path, detector: str) -> None:
-    """Make an empty store in a folder; it is there whole or not at all."""
+    """Create an empty store in a folder, whole or not at all."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -69,7 +72,7 @@ def read(path: Path) -> tuple[str, int]:
 
 
 def upgrade(path: Path) -> None:
-    """Bring the tables of an older store up to date; the caller holds the writer's lock."""
+    """Upgrade the tables of an older store; the caller holds the writer lock."""
     with connect(path, write=True) as connection:
         connection.begin()
         for statement in _FROM_1:

@@ -1,4 +1,4 @@
-"""Where the history lives: a folder with one DuckDB file that anyone can query."""
+"""The store: a folder with one DuckDB file that anyone can query."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from recrawl import registry
 from recrawl.errors import BadInput, StoreNotFound
-from recrawl.history import append, schema, signals
-from recrawl.history.files import DATABASE, WriterLock, connect
+from recrawl.history import append, schema, signals_table
+from recrawl.history.database import DATABASE, WriterLock, connect
 from recrawl.model import Intervals, Outlinks, Pages
 from recrawl.public import public
 from recrawl.urls import keys
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from recrawl.model import Column, IntArray, Signals, Time
 
-MOST_CHARACTERS = 2**31 - 1  #: all of a text
+MAX_CHARACTERS = 2**31 - 1  #: of a text: all
 
 
 @public
@@ -57,7 +57,7 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path, *, create: bool = False, detector: str | None = None) -> Self:
-        """Open a store; `detector` says what counts as a change, and is fixed at its creation."""
+        """Open a store. `detector` says what counts as a change; it is fixed at creation."""
         path = Path(path)
         if not (path / DATABASE).exists():
             if not create:
@@ -75,7 +75,7 @@ class Store:
         return cls(path, name, version)
 
     def append(self, visits: pa.Table, *, now: Time | None = None) -> append.Appended:
-        """Record visits; when this returns they are on disk. The same visits again add nothing.
+        """Add visits; they are on disk when this returns. Visits that the store has add nothing.
 
         `now` is when pages without a visit (rows without `at`) were seen.
         """
@@ -86,7 +86,7 @@ class Store:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Open the file once for what is done inside, which must be short: others wait."""
+        """Open the file once for all operations inside; keep them short, since others wait."""
         self._begin_writing()
         with connect(self.path, write=True) as self._shared:
             try:
@@ -95,7 +95,7 @@ class Store:
                 self._shared = None
 
     def _begin_writing(self) -> None:
-        """Keep other writers out, and bring an older store up to date."""
+        """Take the right to write, and upgrade an older store."""
         self._lock.acquire()
         if self._version < schema.VERSION:
             schema.upgrade(self.path)
@@ -107,7 +107,7 @@ class Store:
         )
 
     def close(self) -> None:
-        """Let others write."""
+        """Release the right to write."""
         self._lock.release()
 
     def __enter__(self) -> Self:
@@ -124,12 +124,12 @@ class Store:
         return Pages(**{n: _plain(c)[order] for n, c in columns.items()}, source=self)
 
     def signals(self) -> Signals | None:
-        """What sitemaps and feeds claim of changes."""
+        """The changes that sitemaps and feeds claim; None if there are no claims."""
         with self._connect() as connection:
-            return signals.read(connection)
+            return signals_table.read(connection)
 
     def models(self) -> Path:
-        """The folder where policies keep what they learned."""
+        """The folder where policies keep their fitted models."""
         return self.path / "models"
 
     def database(self) -> Self:
@@ -137,68 +137,71 @@ class Store:
         return self
 
     def claim(self, claims: pa.Table) -> int:
-        """Record claims of change (url, kind, said, seen); unknown pages are passed over."""
+        """Add claims of change (url, kind, said, seen); returns how many are new.
+
+        Claims about unknown pages are ignored.
+        """
         self._begin_writing()
         with self._connect(write=True) as connection:
-            return signals.record(connection, claims)
+            return signals_table.record(connection, claims)
 
     def urls(self, page_id: IntArray) -> Sequence[str]:
         with self._connect() as connection:
-            wanted = _asked(page_id)  # noqa: F841  # DuckDB finds it by name
-            found = connection.execute(
+            wanted = _wanted(page_id)  # noqa: F841  # DuckDB finds it by name
+            rows = connection.execute(
                 "SELECT url FROM pages JOIN wanted USING (page_id) ORDER BY wanted.row"
             ).fetchnumpy()
-        return list(found["url"])
+        return list(rows["url"])
 
     def page_id(self, url: str) -> int | None:
         """The id of a page by its canonical URL."""
         with self._connect() as connection:
-            found = connection.execute("SELECT page_id FROM pages WHERE url = ?", [url]).fetchall()
-        return int(found[0][0]) if found else None
+            rows = connection.execute("SELECT page_id FROM pages WHERE url = ?", [url]).fetchall()
+        return int(rows[0][0]) if rows else None
 
     def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         with self._connect() as connection:
-            wanted = _asked(page_id)  # noqa: F841
-            found = connection.execute(_NEVER_SEEN if never_seen else _INTERVALS).fetchnumpy()
-        start = np.searchsorted(found["row"], np.arange(len(page_id) + 1))
+            wanted = _wanted(page_id)  # noqa: F841
+            rows = connection.execute(_NEVER_SEEN if never_seen else _INTERVALS).fetchnumpy()
+        start = np.searchsorted(rows["row"], np.arange(len(page_id) + 1))
         return Intervals(
             start=start.astype(np.int64),
-            days=_plain(found["days"]),
-            changed=_plain(found["changed"]).astype(np.bool_),
-            at=_plain(found["at"]),
-            modified=_plain(found["modified"]),
-            **{name: _plain(found[name]) for name in ("new_internal", "new_external", "links")},
+            days=_plain(rows["days"]),
+            changed=_plain(rows["changed"]).astype(np.bool_),
+            at=_plain(rows["at"]),
+            modified=_plain(rows["modified"]),
+            **{name: _plain(rows[name]) for name in ("new_internal", "new_external", "links")},
         )
 
     def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array:
-        most = MOST_CHARACTERS if characters is None else characters
+        n = MAX_CHARACTERS if characters is None else characters
         with self._connect() as connection:
-            wanted = _asked(page_id)  # noqa: F841
-            found: pa.Table = connection.sql(_TEXTS, params=[most]).to_arrow_table()
-        return found["text"].cast(pa.large_string()).combine_chunks()
+            wanted = _wanted(page_id)  # noqa: F841
+            rows: pa.Table = connection.sql(_TEXTS, params=[n]).to_arrow_table()
+        return rows["text"].cast(pa.large_string()).combine_chunks()
 
     def outlinks(self, page_id: IntArray) -> Outlinks:
         with self._connect() as connection:
-            wanted = _asked(page_id)  # noqa: F841
-            found: pa.Table = connection.sql(_OUTLINKS).to_arrow_table()
-        named = found["target"].combine_chunks().dictionary_encode()
+            wanted = _wanted(page_id)  # noqa: F841
+            rows: pa.Table = connection.sql(_OUTLINKS).to_arrow_table()
+        named = rows["target"].combine_chunks().dictionary_encode()
         key = keys(named.dictionary.to_pylist())
-        start = np.searchsorted(found["row"].to_numpy(), np.arange(len(page_id) + 1))
+        start = np.searchsorted(rows["row"].to_numpy(), np.arange(len(page_id) + 1))
         return Outlinks(start.astype(np.int64), key[named.indices.to_numpy()])
 
     def n_links(self, page_id: IntArray) -> IntArray:
         with self._connect() as connection:
-            wanted = _asked(page_id)  # noqa: F841
-            found = connection.sql(_N_LINKS).fetchnumpy()
-        return _plain(found["n"])
+            wanted = _wanted(page_id)  # noqa: F841
+            rows = connection.sql(_N_LINKS).fetchnumpy()
+        return _plain(rows["n"])
 
     def validators(self, page_id: IntArray) -> tuple[list[str | None], list[float | None]]:
-        """ETag and time of Last-Modified of our copy of each page, None where it came with none.
+        """ETag and Last-Modified (seconds) of our copy of each page; None where there is none.
 
-        Those of the visit that brought the copy, or that a 304 sent since.
+        They come from the visit that brought the copy, or from a 304 since then.
         """
         with self._connect() as connection:
-            wanted = _asked(page_id)  # noqa: F841
+            wanted = _wanted(page_id)  # noqa: F841
             rows = connection.execute(_VALIDATORS).fetchall()
         return [etag for etag, _ in rows], [modified for _, modified in rows]
 
@@ -218,18 +221,18 @@ class Store:
         return Summary(self._detector_name, *row)
 
 
-def _asked(page_id: IntArray) -> pa.Table:
+def _wanted(page_id: IntArray) -> pa.Table:
     return pa.table({"page_id": page_id, "row": np.arange(len(page_id))})
 
 
 def _order(page_id: Column) -> Column | slice:
-    """Rows come in insertion order, which is that of the ids unless DuckDB moved updated rows."""
+    """The order by id. Rows come in insertion order, unless DuckDB moved updated rows."""
     ids = _plain(page_id)
     return slice(None) if np.all(ids[1:] > ids[:-1]) else np.argsort(ids)
 
 
 def _plain(column: Any) -> Column:
-    """A column without mask: DuckDB masks nulls even where a query can give none."""
+    """A column without mask: DuckDB returns masked arrays even where there are no nulls."""
     if isinstance(column, np.ma.MaskedArray):
         return column.filled(np.nan) if column.dtype.kind == "f" else column.data
     return np.asarray(column)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.history.fold import OK, outcomes
+from recrawl.history.fold import OK, status_outcomes
 from recrawl.history.store import Store
 from recrawl.lab.compare import Comparison
 from recrawl.lab.replay import FetchLog, cycle_times
@@ -54,7 +54,7 @@ def log_of_store(trace: Trace, store: Path, *, every: float, warm_up: int) -> Fe
     page, at = page[inside], at[inside]
     if not len(page):
         raise BadInput(f"The store {store} must hold visits to pages of the trace. It has none.")
-    succeeded = outcomes(visits["status"].to_numpy().astype(np.int16))[inside] == OK
+    succeeded = status_outcomes(visits["status"].to_numpy().astype(np.int16))[inside] == OK
     cycle = ((at - begin) / every).astype(np.int32) + 1  # before cycle 1 there are no copies
     times = np.append(begins[:1], begins)
     np.maximum.at(times, cycle, at)  # a cycle is measured after its last fetch

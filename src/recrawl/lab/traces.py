@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recrawl.errors import BadInput
-from recrawl.history.files import DATABASE
+from recrawl.history.database import DATABASE
 from recrawl.lab.bits import is_bits, read_bits
 from recrawl.lab.detect import seen_by
 from recrawl.lab.trace import read_trace

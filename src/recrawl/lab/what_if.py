@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.history.files import connect
-from recrawl.history.fold import GONE, OK, outcomes
+from recrawl.history.database import connect
+from recrawl.history.fold import GONE, OK, status_outcomes
 from recrawl.history.store import Store
 from recrawl.lab.links import LinkTableBuilder
 from recrawl.lab.trace import Trace, check_window, trace_name
@@ -85,7 +85,7 @@ def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
     place[page_id] = np.arange(len(page_id))
     page = place[visits["page_id"]]
     order = np.lexsort((visits["at"], page))
-    outcome = outcomes(np.ma.filled(visits["status"], -1).astype(np.int16))[order]
+    outcome = status_outcomes(np.ma.filled(visits["status"], -1).astype(np.int16))[order]
     page = page[order]
     compared = ~np.ma.getmaskarray(visits["changed"])[order]
     successes = np.cumsum(outcome == OK)

@@ -1,8 +1,8 @@
-"""Who may write? One process at a time; readers come and go between its batches.
+"""Connections to the DuckDB file of a store, and the lock of its one writer.
 
-DuckDB lets a file be open either in one writing process or in many reading ones. So every
-operation opens it, works and closes it, waiting a little for the others; who writes over many
-operations is settled by a lock of our own, which dies with its process.
+DuckDB lets either one writing process or many reading processes open a file. So each operation
+opens the file, works, and closes it; it waits a little for the others. The right to write over
+many operations is a lock of our own, which ends with its process.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DATABASE = "history.duckdb"
-PATIENCE = 60.0  #: seconds to wait for readers, or for the writer's current batch
-WRITERS_PATIENCE = 3600.0  #: for readers, when what was fetched would be lost
+READER_WAIT_SECONDS = 60.0  #: for the writer's current batch
+WRITER_WAIT_SECONDS = 3600.0  #: for readers; giving up would lose what was fetched
 
 
 class WriterLock:
-    """Holds the right to write to a store folder, from `acquire` to `release` or death."""
+    """The right to write to a store, from `acquire` to `release` or the end of the process."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "writer.lock"
@@ -54,7 +54,7 @@ class WriterLock:
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:3]])
         os.truncate(file, 0)
         os.write(file, f"process {os.getpid()} ({command})".encode())
-        # Closing gives up the lock; a store that is dropped unclosed gives it up too.
+        # Closing releases the lock; so does garbage collection of a store that was not closed.
         self._held = weakref.finalize(self, os.close, file)
 
     def release(self) -> None:
@@ -91,8 +91,8 @@ def _invalid(path: Path, error: duckdb.Error) -> StoreInvalid:
 
 
 def _open(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
-    patience = WRITERS_PATIENCE if write else PATIENCE
-    deadline = time.monotonic() + patience
+    wait = WRITER_WAIT_SECONDS if write else READER_WAIT_SECONDS
+    deadline = time.monotonic() + wait
     while True:
         try:
             return duckdb.connect(str(path), read_only=not write)
@@ -101,7 +101,7 @@ def _open(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
                 raise _invalid(path, error) from error
             if time.monotonic() > deadline:
                 raise StoreBusy(
-                    f"The store {path.parent} stayed busy for {patience:.0f} s: {error} "
+                    f"The store {path.parent} stayed busy for {wait:.0f} s: {error} "
                     "Wait for that process to end, or stop it."
                 ) from error
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What is each visit's content compared with? The copy before it, in the batch or in the store."""
+"""Our copies of pages: what a visit is compared with, and the table `contents`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
     from numpy.typing import NDArray
 
-    from recrawl.history.pages import Known
+    from recrawl.history.pages_table import KnownPages
     from recrawl.model import BoolArray, IntArray
     from recrawl.protocols import Detector
 
 
 def has_content(visits: pa.Table, outcome: Small, detector: Detector) -> BoolArray:
-    """Which visits brought something that the detector can compare."""
-    brought = np.zeros(len(visits), np.bool_)
+    """Which visits have something that the detector can compare."""
+    has = np.zeros(len(visits), np.bool_)
     for name in detector.needs:
-        if name != "digest_of":  # which only says of what kind a digest is
-            brought |= values(pc.is_valid(visits[name]))
-    brought &= outcome == OK
-    return brought
+        if name != "digest_of":  # it only names the kind of the digest
+            has |= values(pc.is_valid(visits[name]))
+    has &= outcome == OK
+    return has
 
 
 def differs(
@@ -35,10 +35,10 @@ def differs(
     visits: pa.Table,
     row: IntArray,
     is_copy: BoolArray,
-    known: Known,
+    known: KnownPages,
     detector: Detector,
 ) -> Small:
-    """For each visit what the detector says of it against the copy before it."""
+    """Whether each visit differs from the copy before it: SAME, DIFFERS or UNKNOWN."""
     result = np.full(len(visits), UNKNOWN, np.int8)
     copies = np.flatnonzero(is_copy)
     if not copies.size:
@@ -46,7 +46,7 @@ def differs(
     needs = list(detector.needs)
     after = visits.select(needs).take(pa.array(copies))
     stored = stored_copies(connection, known, needs)
-    # The copies of the store stand first, so that a page's row in `known` is its row here.
+    # The stored copies come first, so that a page's row in `known` is its row here.
     both = pa.concat_tables([stored.cast(after.schema), after])
     changed = detector.changed(both.take(pa.array(_before(row[copies], len(known.page_id)))), after)
     result[copies] = values(changed.cast(pa.int8()), UNKNOWN)
@@ -54,22 +54,22 @@ def differs(
 
 
 def _before(row: IntArray, n_stored: int) -> NDArray[np.int64]:
-    """For each copy, sorted by page, where its predecessor is: the one above, or the stored one."""
+    """The row of the copy before each copy (sorted by page): the one above, or the stored one."""
     before = n_stored + np.arange(len(row)) - 1
     first = np.ones(len(row), np.bool_)
     first[1:] = row[1:] != row[:-1]
     return np.where(first, row, before)
 
 
-def stored_copies(connection: Connection, known: Known, needs: list[str]) -> pa.Table:
-    """The copies the store holds of these pages, in their order."""
+def stored_copies(connection: Connection, known: KnownPages, needs: list[str]) -> pa.Table:
+    """The stored copies of these pages, in their order."""
     held = {name: known.copy[name] for name in needs if name in known.copy.column_names}
     if len(held) < len(needs):
         connection.register("wanted", pa.table({"page_id": known.page_id}))
-        found = connection.sql(_COPIES).to_arrow_table()
+        stored = connection.sql(_COPIES).to_arrow_table()
         connection.unregister("wanted")
-        held |= {name: found[name] for name in needs if name not in held}
-    # Of a page that is folded anew, the copy is younger than what it would be compared with.
+        held |= {name: stored[name] for name in needs if name not in held}
+    # The stored copy of a rewound page is newer than the visits that will be compared.
     rows = pa.array(np.arange(len(known.page_id)), mask=known.rewound)
     return pa.table({name: held[name] for name in needs}).take(rows)
 

@@ -1,4 +1,4 @@
-"""Which pages does a batch speak of, and what is known of them? The `pages` and `hosts` tables."""
+"""The tables `pages` and `hosts`: ids of pages, and what is known of those in a batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from recrawl.history.arrow import micros, times, values
-from recrawl.history.fold import COUNTS, TIMES, State
+from recrawl.history.fold import COUNTS, TIMES, PageState
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Known:
-    """What the store knows of some pages, sorted by id: folded columns, and the copy it holds."""
+class KnownPages:
+    """What the store knows of some pages, sorted by id: folded columns, and the stored copy."""
 
     page_id: NDArray[np.int32]
     url: pa.Array
-    state: State
+    state: PageState
     copy: pa.Table  #: digest, digest_of, simhash
     links_at: NDArray[np.int64]
-    rewound: BoolArray  #: to be folded anew from the first visit
+    rewound: BoolArray  #: reset, to be folded again from the first visit
 
     def rows(self, page_id: IntArray) -> NDArray[np.int64]:
         """The rows of these pages in `state`."""
         return np.searchsorted(self.page_id, page_id)
 
     def keep_copies(self, visits: pa.Table, row: IntArray, is_copy: BoolArray) -> None:
-        """The last content each page was seen with becomes its copy; `visits` are sorted."""
+        """Make the last content of each page its copy; `visits` are sorted."""
         copies = np.flatnonzero(is_copy)
         source = np.arange(len(self.page_id))
         source[row[copies]] = len(self.page_id) + np.arange(len(copies))
@@ -42,8 +42,8 @@ class Known:
         self.copy = pa.concat_tables([self.copy.cast(newer.schema), newer]).take(pa.array(source))
 
     def rewind(self, page_id: IntArray) -> None:
-        """Forget what was folded of some pages."""
-        rows, empty = self.rows(page_id), State.empty(1).columns()
+        """Reset the state of some pages."""
+        rows, empty = self.rows(page_id), PageState.empty(1).columns()
         for name, column in self.state.columns().items():
             column[rows] = empty[name][0]
         self.rewound[rows] = True
@@ -51,15 +51,18 @@ class Known:
 
 
 def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32], int]:
-    """The id of each page (columns url, key, host, site, first_seen), new ones entered."""
+    """Add the pages that are new (url, key, host, site, first_seen).
+
+    Returns the id of each page and the number of new ones.
+    """
     connection.register("given", pages.append_column("row", pa.array(np.arange(len(pages)))))
-    found = connection.execute(
+    stored = connection.execute(
         """SELECT row, page_id, given.first_seen < pages.first_seen AS earlier
         FROM given JOIN pages USING (key, url)"""
     ).fetchnumpy()
     page_id = np.full(len(pages), -1, np.int32)
-    page_id[found["row"]] = found["page_id"]
-    if found["earlier"].any():
+    page_id[stored["row"]] = stored["page_id"]
+    if stored["earlier"].any():
         connection.execute(
             """UPDATE pages SET first_seen = least(given.first_seen, pages.first_seen)
             FROM given WHERE pages.key = given.key AND pages.url = given.url"""
@@ -67,30 +70,30 @@ def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32]
     new = np.flatnonzero(page_id < 0)
     if new.size:
         page_id[new] = _count(connection, "pages") + np.arange(len(new))
-        _enter(connection, pages.take(pa.array(new)), page_id[new])
+        _insert(connection, pages.take(pa.array(new)), page_id[new])
     connection.unregister("given")
     return page_id, len(new)
 
 
-def _enter(connection: Connection, pages: pa.Table, page_id: NDArray[np.int32]) -> None:
-    _enter_hosts(connection, pages)
-    connection.register("entering", pages.append_column("page_id", pa.array(page_id)))
+def _insert(connection: Connection, pages: pa.Table, page_id: NDArray[np.int32]) -> None:
+    _insert_hosts(connection, pages)
+    connection.register("inserted", pages.append_column("page_id", pa.array(page_id)))
     zero = ", ".join(f"0 AS {name}" for name in (*COUNTS, "exposure", "recent"))
     connection.execute(
         f"""INSERT INTO pages BY NAME
         SELECT page_id, url, key, host_id, first_seen, {zero}, false AS gone
-        FROM entering JOIN hosts USING (host) ORDER BY page_id"""  # noqa: S608
+        FROM inserted JOIN hosts USING (host) ORDER BY page_id"""  # noqa: S608
     )
-    connection.unregister("entering")
+    connection.unregister("inserted")
 
 
-def _enter_hosts(connection: Connection, pages: pa.Table) -> None:
-    """A host's number is its rank of arrival; a site's is that of its first host."""
-    connection.register("entering", pages)
+def _insert_hosts(connection: Connection, pages: pa.Table) -> None:
+    """Insert new hosts, numbered in order of arrival; a site has the number of its first host."""
+    connection.register("inserted", pages)
     connection.execute(
         """INSERT INTO hosts
         WITH new AS (
-            SELECT host, any_value(site) AS site FROM entering
+            SELECT host, any_value(site) AS site FROM inserted
             WHERE host NOT IN (SELECT host FROM hosts) GROUP BY host),
         numbered AS (
             SELECT (SELECT count(*) FROM hosts) + row_number() OVER (ORDER BY host) - 1 AS host_id,
@@ -100,28 +103,28 @@ def _enter_hosts(connection: Connection, pages: pa.Table) -> None:
                         min(host_id) OVER (PARTITION BY site)), site
         FROM numbered"""
     )
-    connection.unregister("entering")
+    connection.unregister("inserted")
 
 
 def _count(connection: Connection, table: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0])  # noqa: S608
 
 
-def load(connection: Connection, page_id: NDArray[np.int32]) -> Known:
-    """What is known of some pages; `page_id` is sorted."""
+def load(connection: Connection, page_id: NDArray[np.int32]) -> KnownPages:
+    """What the store knows of some pages; `page_id` is sorted."""
     connection.register("wanted", pa.table({"page_id": page_id}))
-    found = connection.sql(_LOAD).to_arrow_table()
+    stored = connection.sql(_LOAD).to_arrow_table()
     connection.unregister("wanted")
-    columns = {name: values(found[name], np.nan) for name in ("bytes", "seconds")}
-    columns |= {name: micros(found[name]) for name in TIMES}
-    columns |= {name: values(found[name]) for name in (*COUNTS, "exposure", "recent", "gone")}
-    copy = found.select(["digest", "digest_of", "simhash"])
-    url = found["url"].combine_chunks()
+    columns = {name: values(stored[name], np.nan) for name in ("bytes", "seconds")}
+    columns |= {name: micros(stored[name]) for name in TIMES}
+    columns |= {name: values(stored[name]) for name in (*COUNTS, "exposure", "recent", "gone")}
+    copy = stored.select(["digest", "digest_of", "simhash"])
+    url = stored["url"].combine_chunks()
     rewound = np.zeros(len(page_id), np.bool_)
-    return Known(page_id, url, State(**columns), copy, micros(found["links_at"]), rewound)
+    return KnownPages(page_id, url, PageState(**columns), copy, micros(stored["links_at"]), rewound)
 
 
-def save(connection: Connection, known: Known) -> None:
+def save(connection: Connection, known: KnownPages) -> None:
     """Write back the columns of these pages."""
     columns: dict[str, object] = dict(known.state.columns())
     for name in TIMES:

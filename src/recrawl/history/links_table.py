@@ -1,4 +1,4 @@
-"""Which links are new on a page? Those absent from the copy before it: the `links` table."""
+"""The table `links`. A link is new if the copy before did not have it."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from recrawl.history.arrow import micros, values
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
-    from recrawl.history.pages import Known
+    from recrawl.history.pages_table import KnownPages
     from recrawl.model import BoolArray, IntArray
 
 COUNTS = ("internal_links", "external_links", "new_internal", "new_external")
 
 
 def record(
-    connection: Connection, visits: pa.Table, succeeded: BoolArray, known: Known
+    connection: Connection, visits: pa.Table, succeeded: BoolArray, known: KnownPages
 ) -> dict[str, pa.Array]:
-    """Enter the links of these visits (sorted by page and time); returns their counts.
+    """Add the links of these visits (sorted by page and time); returns their counts.
 
-    Visits that brought no links, and those older than the links we hold, count null.
+    The counts are null for visits without links, and for those older than the stored links.
     """
     at = micros(visits["at"])
     row = known.rows(values(visits["page_id"]))
-    bearing = succeeded & values(pc.is_valid(visits["links"])) & (at > known.links_at[row])
+    has_links = succeeded & values(pc.is_valid(visits["links"])) & (at > known.links_at[row])
     counts = {name: np.full(len(visits), -1, np.int32) for name in COUNTS}
-    if bearing.any():
-        _snapshots(connection, visits, known, np.flatnonzero(bearing))
-        found = connection.execute(_COUNT).fetchnumpy()
+    if has_links.any():
+        _snapshots(connection, visits, known, np.flatnonzero(has_links))
+        counted = connection.execute(_COUNT).fetchnumpy()
         for name in COUNTS:
-            counts[name][found["visit"]] = np.ma.filled(found[name], -1)
+            counts[name][counted["visit"]] = np.ma.filled(counted[name], -1)
         connection.execute(_END)
         connection.execute(_BEGIN)
         for table in ("snapshot", "present", "run"):
             connection.execute(f"DROP TABLE {table}")
-        np.maximum.at(known.links_at, row[bearing], at[bearing])
+        np.maximum.at(known.links_at, row[has_links], at[has_links])
     return {n: pa.array(c, mask=c < 0) for n, c in counts.items()}
 
 
-def _snapshots(connection: Connection, visits: pa.Table, known: Known, visit: IntArray) -> None:
-    """Lay out the link-bearing visits of each page in order, our copy's links as number 0."""
+def _snapshots(
+    connection: Connection, visits: pa.Table, known: KnownPages, visit: IntArray
+) -> None:
+    """Number the visits with links of each page by time, from 1; our copy is number 0."""
     taken = visits.select(["page_id", "at", "links", "nofollow"]).take(pa.array(visit))
     taken = taken.append_column("visit", pa.array(visit))
     connection.register("taken", taken)
@@ -56,7 +58,7 @@ def _snapshots(connection: Connection, visits: pa.Table, known: Known, visit: In
     connection.unregister("held")
 
 
-# One row a link-bearing visit, numbered within its page from 1.
+# One row per visit with links, numbered within its page from 1.
 _SNAPSHOT = """
 CREATE TEMP TABLE snapshot AS
 SELECT page_id, visit, "at", links, nofollow, links_at > -9223372036854775808 AS has_copy,
@@ -66,7 +68,7 @@ SELECT page_id, visit, "at", links, nofollow, links_at > -9223372036854775808 AS
        count(*) OVER (PARTITION BY page_id) AS last
 FROM taken JOIN held USING (page_id)
 """
-# One row a link on a snapshot; number 0 is the copy in the store.
+# One row per link on a snapshot; number 0 is the copy in the store.
 _PRESENT = """
 CREATE TEMP TABLE present AS
 SELECT DISTINCT ON (page_id, number, target) * FROM (

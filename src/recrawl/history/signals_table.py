@@ -1,4 +1,4 @@
-"""What do others say of changes? Claims of sitemaps and feeds, and how often they were right."""
+"""The table `signals`: changes that sitemaps and feeds claim, and how often they are right."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection as Connection
 
 
-KEPT = 20  #: claims of one kind about a page, the last ones: some sites make one a day of each
+CLAIMS_KEPT = 20  #: the last ones of each kind and page; some sites claim a change every day
 
 
 def record(connection: Connection, claims: pa.Table) -> int:
-    """Enter claims (url, kind, said, seen) about known pages; the same again adds nothing."""
-    connection.execute(_CREATE)
+    """Add claims (url, kind, said, seen) about known pages; returns how many are new."""
     connection.register("claims", claims)
     [[added]] = connection.execute(_ADD).fetchall()
-    connection.execute(_FORGET, [KEPT])
+    connection.execute(_FORGET, [CLAIMS_KEPT])
     connection.unregister("claims")
     return int(added)
 
 
 def read(connection: Connection) -> Signals | None:
-    """All that is known of signals; None where there never was one."""
+    """The claims and how they fared; None if there are no claims."""
     tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
     if "signals" not in tables:
         return None
@@ -34,10 +33,6 @@ def read(connection: Connection) -> Signals | None:
     return Signals(latest=latest, tally=tally) if len(latest["page_id"]) else None
 
 
-# As in schema.sql; the first stores were made without it.
-_CREATE = """
-CREATE TABLE IF NOT EXISTS signals (page_id INTEGER, kind VARCHAR, said TIMESTAMP, seen TIMESTAMP)
-"""
 _ADD = """
 INSERT INTO signals
 SELECT page_id, kind, said, seen FROM claims JOIN pages USING (url)
@@ -52,8 +47,8 @@ DELETE FROM signals WHERE rowid IN (
 _LATEST = """
 SELECT page_id, kind, epoch(max(said)) AS said FROM signals GROUP BY page_id, kind
 """
-# Of each compared visit that a signal could have spoken of: did one claim a change since the copy
-# compared with, in time to be heard?
+# For each compared visit after the first claim of a kind: was a change claimed since the copy that
+# it is compared with, and had we read the claim before the visit?
 _TALLY = """
 WITH heard AS (SELECT page_id, kind, min(seen) AS since FROM signals GROUP BY page_id, kind),
 told AS (

@@ -1,4 +1,4 @@
-"""Which page does a page lead to? The last redirect or canonical URL of each: the table `moved`."""
+"""The table `moved`: where each page leads, by its last redirect or canonical URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def record(connection: Connection, visits: pa.Table) -> None:
-    """Enter where pages lead, instead of where they led before; visits are sorted by time."""
+    """Replace where pages lead by what these visits (sorted by page and time) say."""
     leading = kept(visits, values(visits["leads_to"].is_valid()))
     target: dict[int, str] = {}
     for page, url in zip(
