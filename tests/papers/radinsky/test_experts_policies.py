@@ -18,13 +18,13 @@ from recrawl.lab.replay import TraceEngine, replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget, Intervals
-from recrawl.papers.radinsky.boosting import boosting
 from recrawl.papers.radinsky.learners.page_svms import fit_page_svms
 from recrawl.papers.radinsky.live.past_examples import PastExamples
 from recrawl.papers.radinsky.live.visit_log import VisitLog
 from recrawl.papers.radinsky.policies.coin import Coin
 from recrawl.papers.radinsky.policies.content import Content
 from recrawl.papers.radinsky.policies.experts import Experts
+from recrawl.papers.radinsky.pooled import boosted_probability
 from recrawl.registry import make
 
 WORLD, SIZE = (
@@ -159,14 +159,15 @@ def test_page_svms_and_boosting_learn_a_simple_rule():
     rows[:, 2] = np.nan
     svms = fit_page_svms(rows, yes, page)
     asked, same_page = np.array([[2.0, 0, np.nan], [-2.0, 0, np.nan]]), np.array([3, 3])
-    for high, low in (boosting(rows, yes)(asked), svms(asked, same_page)):
+    for high, low in (boosted_probability(rows, yes, asked), svms(asked, same_page)):
         assert high > 0.8
         assert low < 0.2
     outside = np.array([[99.0, 0, np.nan], [rows[page == 3, 0].max(), 0, np.nan]])
     assert len(set(svms(outside, same_page))) == 1  # no extrapolation
     few = fit_page_svms(rows[:4], yes[:4], page[:4])
     assert few(asked, np.array([0, 40])).tolist() == [(yes[0] + 0.5) / 2, 0.5]
-    assert boosting(rows, np.zeros(600, bool))(asked) == pytest.approx([0.5 / 601] * 2)
+    never = boosted_probability(rows, np.zeros(600, bool), asked)
+    assert never == pytest.approx([0.5 / 601] * 2)
 
 
 def test_past_examples_equal_those_recorded_visit_by_visit(trace):

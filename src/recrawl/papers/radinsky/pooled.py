@@ -6,19 +6,27 @@ of the features of its experts. Unknown features stay NaN: the trees handle them
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from recrawl.lab.learners import learner
 from recrawl.papers.radinsky.algorithms import Setup, change_frequency
-from recrawl.papers.radinsky.boosting import boosting
 from recrawl.papers.radinsky.features import page_features, relation_features
 
 if TYPE_CHECKING:
-    from recrawl.model import FloatArray, Neighbours
+    from recrawl.model import BoolArray, FloatArray, Neighbours
     from recrawl.papers.radinsky.features import PageDays
 
 RETRAIN_DAYS = 10  #: days from one training to the next
+SETTINGS: dict[str, Any] = {
+    "learning_rate": 0.1,
+    "max_iter": 80,
+    "max_leaf_nodes": 15,
+    "min_samples_leaf": 20,
+    "l2_regularization": 1.0,
+    "class_weight": None,
+}
 
 
 def pooled_boosting(pages: list[PageDays], related: Neighbours, setup: Setup) -> FloatArray:
@@ -31,10 +39,20 @@ def pooled_boosting(pages: list[PageDays], related: Neighbours, setup: Setup) ->
         past = np.arange(max(first - setup.n + 1, 0), first - setup.ahead + 1)
         truth = label[:, past + setup.ahead]
         known = np.isfinite(truth)
-        model = boosting(table[:, past][known], truth[known] > 0)
         rows = table[:, predicted].reshape(-1, table.shape[2])
-        out[:, at : at + RETRAIN_DAYS] = model(rows).reshape(len(pages), -1) - 0.5
+        p = boosted_probability(table[:, past][known], truth[known] > 0, rows)
+        out[:, at : at + RETRAIN_DAYS] = p.reshape(len(pages), -1) - 0.5
     return out
+
+
+def boosted_probability(examples: FloatArray, yes: BoolArray, rows: FloatArray) -> FloatArray:
+    """Probability of yes for each of `rows`; the smoothed share if all examples have one label."""
+    if yes.all() or not yes.any():
+        return np.full(len(rows), (float(yes.sum()) + 0.5) / (len(yes) + 1.0))
+    examples = np.where(np.isnan(examples).all(axis=0), 0.0, examples)  # else it cannot be binned
+    model = learner("hist-boost", "class", **SETTINGS).fit(examples, yes)
+    p: FloatArray = model.predict_proba(rows)[:, 1]
+    return p
 
 
 def _features(pages: list[PageDays], related: Neighbours, setup: Setup) -> FloatArray:
