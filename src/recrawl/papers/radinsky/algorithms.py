@@ -134,14 +134,6 @@ class SlidingSvm:
         )
         return out
 
-    def train(self, day: int, weight: FloatArray) -> tuple[float, FloatArray, IntArray, FloatArray]:
-        """Decision values of a day and of its examples; these days; their labels, -1 or 1."""
-        n, ahead, cost = self.setup.n, self.setup.ahead, weight * self.cost
-        out: tuple[float, FloatArray, IntArray, FloatArray] = train_for_day(
-            self.kernel, self.known, self.label, day, n, ahead, cost
-        )
-        return out
-
 
 def change_frequency(label: FloatArray, setup: Setup) -> FloatArray:
     """Share of changes in the `n` days up to each day (§5.1); 0 where no day is known."""
@@ -212,7 +204,9 @@ def _adaboost(svm: SlidingSvm, day: int) -> float:
     weight = np.ones(len(svm.label))  # mean 1 over the examples
     total = 0.0
     for model in range(N_MODELS):
-        decision, fitted, rows, y = svm.train(day, weight)
+        decision, fitted, rows, y = train_for_day(
+            svm.kernel, svm.known, svm.label, day, svm.setup.n, svm.setup.ahead, weight * svm.cost
+        )
         wrong = (fitted > 0) != (y > 0)
         error = float(weight[rows][wrong].sum()) / max(len(rows), 1)
         if error >= ERROR_OF_CHANCE:  # nothing more to learn

@@ -53,33 +53,29 @@ class PageSection:
     seed: int = SEED
 
 
+LEADERS, NO_LEADERS = f"{WORLD},follow=true", f"{WORLD},follow=false"
+UNFILTERED = PredictionProtocol(alpha=0.0)
+UNFILTERED_ANY = replace(UNFILTERED, detector="digest")
 SECTIONS = (
     PageSection(
         "leaders",
         "A world in which pages follow others",
-        f"{WORLD},follow=true",
+        LEADERS,
         replace(WORLD_PROTOCOL, figures=True),
     ),
     PageSection(
         "nobody",
         "The same world, but pages follow no page that can be seen",
-        f"{WORLD},follow=false",
+        NO_LEADERS,
         WORLD_PROTOCOL,
     ),
-    PageSection(
-        "many", "A larger world", f"{WORLD},follow=true", WORLD_PROTOCOL, pages=300, seed=109
-    ),
-    PageSection(
-        "ota",
-        "ota_contrib: significant changes, without the filter",
-        "ota_contrib",
-        PredictionProtocol(alpha=0.0),
-    ),
+    PageSection("many", "A larger world", LEADERS, WORLD_PROTOCOL, pages=300, seed=109),
+    PageSection("ota", "ota_contrib: significant changes, no filter", "ota_contrib", UNFILTERED),
     PageSection(
         "ota-any",
-        "ota_contrib: any change, without the filter",
+        "ota_contrib: any change, no filter",
         "ota_contrib",
-        PredictionProtocol(alpha=0.0, detector="digest", figures=True),
+        replace(UNFILTERED_ANY, figures=True),
     ),
     PageSection(
         "lists",
@@ -89,9 +85,9 @@ SECTIONS = (
     ),
     PageSection(
         "lists-any",
-        "trackawesomelist: any change, without the filter",
+        "trackawesomelist: any change, no filter",
         "trackawesomelist",
-        PredictionProtocol(alpha=0.0, detector="digest"),
+        UNFILTERED_ANY,
     ),
 )
 
@@ -205,20 +201,20 @@ def other_seeds(_: Any) -> str:
         "",
     ]
     rows, n_ordered, n_false = [], 0, 0
-    for follow in ("true", "false"):
+    for world in (LEADERS, NO_LEADERS):
         for seed in OTHER_SEEDS:
-            report(seed, follow)
-            accuracy = accuracies(open_source(f"{WORLD},follow={follow}", 64, seed))
+            report(seed, world)
+            accuracy = accuracies(open_source(world, 64, seed))
             tests = [
                 fold_test(accuracy["2D"], accuracy["1D"]),
                 fold_test(accuracy["3D"], accuracy["2D"]),
             ]
             significant = [test.mean > 0 and test.p < 0.05 for test in tests]
-            n_ordered += follow == "true" and all(significant)
-            n_false += follow == "false" and significant[1]
+            n_ordered += world == LEADERS and all(significant)
+            n_false += world == NO_LEADERS and significant[1]
             cells = [f"{value.mean():.2%}" for value in accuracy.values()]
             cells += [cell for test in tests for cell in (f"{test.mean:+.2%}", f"{test.p:.2g}")]
-            followed = "leaders" if follow == "true" else "none visible"
+            followed = "leaders" if world == LEADERS else "none visible"
             rows.append([str(seed), followed, *cells])
     head = ["seed", "followed", "1D, majority", "2D", "3D", "2D − 1D", "p", "3D − 2D", "p"]
     n_seeds = len(OTHER_SEEDS)
