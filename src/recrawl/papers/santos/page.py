@@ -50,7 +50,7 @@ pages of the Brazilian web watched for 57 days, and found them better than the c
 
 ## The thesis's experiment
 
-Its pages are not to be had. Ours are the world `brdc`, made to resemble them but not the same: 5 %
+Its pages are not available. We use the world `brdc`, which resembles them but is not the same: 5 %
 of its pages change nearly daily, just what the budget can fetch, so most numbers are higher. Only
 the order of the methods can be compared.
 `recrawl paper santos brdc` runs all of it: 5 folds, 5 seeds, 300 trees, 50 generations, with the
@@ -62,34 +62,34 @@ t · X; the others are as its text defines them.
 MIDDLE = """
 ## What to make of it
 
-- As in the thesis, evolved functions beat every classic one in the mean and on most days, not on
-  the first. Next is NAD as the program has it, which is t · X.
+- As in the thesis, evolved functions beat every classic one on average and on most days, except
+  the first. Next is NAD as in the program, which is t · X.
 - All five of our functions contain n. The thesis saw little use for it.
-- SAD does far worse here than there: it runs out of pages whose last visit showed a change and then
-  goes by the order of ties, which here is the same every day. The thesis does not say how it breaks
-  ties.
-- Best and Sum_σ choose the same functions, Avg_σ nearly as good ones; there too they hardly differ.
-- Seconds are those of another machine than the thesis's, and a busy one, two runs at a time. Pages
-  with the same past share a score, and trees that rank a thousand probe states alike are simulated
-  once: hence fewer simulations than the 76,750 trees of a seed. What is reported is simulated anew.
+- SAD does far worse here than in the thesis: it runs out of pages whose last visit showed a change
+  and then follows the order of ties, which here is the same every day. The thesis does not say how
+  it breaks ties.
+- Best and Sum_σ choose the same functions, Avg_σ nearly as good ones. In the thesis, too, they
+  hardly differ.
+- Seconds are from another machine than the thesis's, a busy one with two runs at a time. Pages with
+  the same past share a score, and trees that rank a thousand probe states alike are simulated once:
+  hence fewer simulations than the 76,750 trees of a seed. Reported functions are simulated
+  themselves.
 - The training numbers of the thesis differ in every fold. The blocks of its published program would
-  train folds 1 to 3 on the same pages; ours go round, so that each trains on others.
+  train folds 1 to 3 on the same pages; ours wrap around, so that each fold trains on other pages.
 
 ## Real traces
 
 """
 
 
-REMARKS = """To find as much mostly means to be the same: `t * rate` is the policy `poisson`,
-with which the preset begins, and nothing bred was surely better on the first half. On k8s the first
-half cannot tell t from t · rate within a standard error, so the shorter was taken. The rule
-*simple* was made after the second half of cloudflare_docs had shown
-that the best of the first half need not be the best later; both are in the table, so that this can
-be weighed.
+REMARKS = """Finding as much mostly means being the same function: `t * rate` is the policy `poisson`,
+which is in the preset's first generation, and no bred function was surely better on the first half.
+On k8s the first half cannot tell t from t · rate within a standard error, so the shorter one was
+taken. The rule *simple* was made after the second half of cloudflare_docs had shown that the best of
+the first half need not be the best later. The table shows both, so that readers can judge.
 
-On slowly changing pages t · X, like all that is 0 where no change was seen yet, starves nearly all
-pages: see the brackets. The simulation within evolution pays for that. `--explore` gives a floor
-under any function; it was not used here.
+On slowly changing pages t · X, like every function that is 0 until a change was seen, starves nearly
+all pages: see the brackets. `--explore` would prevent it with any function; it was not used here.
 """
 
 
