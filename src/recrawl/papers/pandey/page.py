@@ -52,14 +52,14 @@ age; the *shrunk index* is our default: gain a change shrunk towards the page's 
 smoothed rate, and the freshness index in place of age.
 
 How far to trust it: we chose the form of the shrunk index, among several, after seeing the split of
-cloudflare_docs, k8s and the general queries of ota_contrib, so its numbers there are optimistic. mdn
-and the titles of ota_contrib played no part, and on both sets of titles it loses. A single page may
-hold most of the gain in the split: if even oldest-first does well at one budget and badly at a
+cloudflare_docs, k8s and the general queries of ota_contrib, so its numbers there are optimistic.
+mdn and the titles of ota_contrib played no part, and on both sets of titles it loses. A single page
+may hold most of the gain in the split: if even oldest-first does well at one budget and badly at a
 larger one, as on the titles of k8s and mdn, that is luck. The rivals' rates are Cho &
 Garcia-Molina's estimates. We tried other estimates and other ways to spread visits: with rates
 smoothed as by our default, staleness is weaker in-sample, but in the split, on titles of
-cloudflare_docs, about as good as the index from 8 % on. At τ = 1 staleness sees no change at all and
-visits the pages in turn.
+cloudflare_docs, about as good as the index from 8 % on. At τ = 1 staleness sees no change at all
+and visits the pages in turn.
 
 """
 

@@ -82,14 +82,15 @@ MIDDLE = """
 """
 
 
-REMARKS = """Finding as much mostly means being the same function: `t * rate` is the policy `poisson`,
-which is in the preset's first generation, and no bred function was surely better on the first half.
-On k8s the first half cannot tell t from t · rate within a standard error, so the shorter one was
-taken. The rule *simple* was made after the second half of cloudflare_docs had shown that the best of
-the first half need not be the best later. The table shows both, so that readers can judge.
+REMARKS = """Finding as much mostly means being the same function: `t * rate` is the policy
+`poisson`, which is in the preset's first generation, and no bred function was surely better on the
+first half. On k8s the first half cannot tell t from t · rate within a standard error, so the
+shorter one was taken. The rule *simple* was made after the second half of cloudflare_docs had shown
+that the best of the first half need not be the best later. The table shows both, so that readers
+can judge.
 
-On slowly changing pages t · X, like every function that is 0 until a change was seen, starves nearly
-all pages: see the brackets. `--explore` would prevent it with any function; it was not used here.
+On slowly changing pages t · X, like every function that is 0 until a change was seen, starves
+nearly all pages: see the brackets. `--explore` would prevent it with any function; it was not used here.
 """
 
 
