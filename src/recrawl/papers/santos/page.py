@@ -90,7 +90,8 @@ that the best of the first half need not be the best later. The table shows both
 can judge.
 
 On slowly changing pages t · X, like every function that is 0 until a change was seen, starves
-nearly all pages: see the brackets. `--explore` would prevent it with any function; it was not used here.
+nearly all pages: see the brackets. `--explore` would prevent it with any function; it was not used
+here.
 """
 
 
