@@ -10,7 +10,7 @@ from scipy.special import exp1
 from recrawl import registry
 from recrawl.checks import build_pages
 from recrawl.model import DAY, Intervals
-from recrawl.policies.objectives import INDICES
+from recrawl.policies.indices import INDICES
 from recrawl.rates.mle import most_likely
 
 quick = settings(max_examples=60, deadline=None)

@@ -10,7 +10,7 @@ from recrawl.checks import sample_pages
 from recrawl.checks.sample import NOW
 from recrawl.errors import BadInput
 from recrawl.model import DAY
-from recrawl.policies.allocated import BEST
+from recrawl.policies.allocated import VISIT_RATES
 
 STARVING = ("azar", "cho-freshness")
 
@@ -26,15 +26,15 @@ def known(rates):
     )
 
 
-@pytest.mark.parametrize("name", BEST)
+@pytest.mark.parametrize("name", VISIT_RATES)
 def test_scores_are_visits_due(name):
     rates = np.arange(1.0, 6.0)
     policy = registry.make("policy", name, visits_per_day=5.0)
     found = policy.score(known(rates), NOW + 3 * DAY)
-    np.testing.assert_allclose(found, 3.0 * BEST[name](rates, 5.0), rtol=1e-9)
+    np.testing.assert_allclose(found, 3.0 * VISIT_RATES[name](rates, 5.0), rtol=1e-9)
 
 
-@pytest.mark.parametrize("name", BEST)
+@pytest.mark.parametrize("name", VISIT_RATES)
 def test_only_some_starve_pages_and_say_so(name):
     pages = known(10.0 ** np.linspace(-3, 2, 200))
     found = registry.make("policy", name).score(pages, NOW + DAY)
@@ -43,7 +43,7 @@ def test_only_some_starve_pages_and_say_so(name):
     assert ("tarves" in registry.parts("policy")[name].__doc__) == (name in STARVING)
 
 
-@pytest.mark.parametrize("name", BEST)
+@pytest.mark.parametrize("name", VISIT_RATES)
 def test_ranking_by_the_score_visits_at_the_optimal_rates(name):
     """100 pages of each rate 1..5, 500 visits a day; a page's visits come out evenly spaced."""
     rates = np.repeat(np.arange(1.0, 6.0), 100)
@@ -58,10 +58,10 @@ def test_ranking_by_the_score_visits_at_the_optimal_rates(name):
         pages = replace(pages, last_visit=last)
         count[chosen] += 1
     found = count.reshape(5, 100).mean(axis=1) / days
-    np.testing.assert_allclose(found, BEST[name](rates, 500.0)[::100], atol=0.05)
+    np.testing.assert_allclose(found, VISIT_RATES[name](rates, 500.0)[::100], atol=0.05)
 
 
-@pytest.mark.parametrize("name", BEST)
+@pytest.mark.parametrize("name", VISIT_RATES)
 @pytest.mark.parametrize("visits", [0.0, -1.0, np.nan, np.inf])
 def test_a_budget_of_nothing_is_refused(name, visits):
     policy = registry.make("policy", name, visits_per_day=visits)

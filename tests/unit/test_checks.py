@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from recrawl.checks import check_detector, check_policy, check_rate
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 
 
-class Good(Unlearned):
+class Good(Stateless):
     name: ClassVar[str] = "good"
 
     def score(self, pages, now):

@@ -7,7 +7,7 @@ from recrawl import registry
 from recrawl.checks import build_pages, sample_pages
 from recrawl.checks.sample import NOW
 from recrawl.model import DAY, Intervals
-from recrawl.policies.objectives import INDICES
+from recrawl.policies.indices import INDICES
 
 TOY = ["111111", "101010", "000000", "001000", "010101", "000011"]
 WARM_UP, BUDGET = 2, 2

@@ -1,8 +1,8 @@
-"""Which pages now, if each is to be visited at the rate that is best in the long run?
+"""Which pages now, if each page is visited at the rate that is best in the long run?
 
-A page visited f times a day is due when f × days since its visit reaches 1, so that product is its
-score: ranked by it, visits to each page are evenly spaced at its rate. The rates are optimal for
-one objective, given the pages' change rates (`rate` names how they are estimated).
+A page visited f times a day is due when f × days since its visit reaches 1. That product is its
+score: ranking by it spaces the visits to each page evenly. The visit rates are optimal for one
+objective, given the pages' change rates (`rate` names how they are estimated).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from recrawl import allocate, registry
 from recrawl.errors import BadInput
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import Rate
 
-#: Part of the pages visited a day where the policy is not told. Scores have to be the same whatever
-#: the plan's budget is; this is the share of the examples, and a common one: every page in 20 days.
-SHARE: Final = 0.05
+#: Share of the pages visited a day if `visits_per_day` is not given. Scores must not depend on the
+#: budget of the plan; with this share, every page has a visit in 20 days.
+DAILY_SHARE: Final = 0.05
 
-BEST: Final[dict[str, Callable[[FloatArray, float], FloatArray]]] = {
+VISIT_RATES: Final[dict[str, Callable[[FloatArray, float], FloatArray]]] = {
     "cho-freshness": allocate.freshness_rates,
     "cho-age": allocate.age_rates,
     "azar": allocate.memoryless_rates,
@@ -33,11 +33,11 @@ BEST: Final[dict[str, Callable[[FloatArray, float], FloatArray]]] = {
 }
 
 
-class Allocated(Unlearned):
+class Allocated(Stateless):
     """Days since the last visit × optimal visits a day.
 
-    `visits_per_day` is what all pages together get; it decides which are worth visiting at all, so
-    it should be near what the plans spend.
+    `visits_per_day` is the budget of all pages together. It decides which pages are worth visiting
+    at all, so it should be close to what the plans spend.
     """
 
     name: ClassVar[str]
@@ -47,20 +47,20 @@ class Allocated(Unlearned):
         self.visits_per_day = visits_per_day
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        budget = SHARE * len(pages) if self.visits_per_day is None else self.visits_per_day
+        budget = DAILY_SHARE * len(pages) if self.visits_per_day is None else self.visits_per_day
         if self.visits_per_day is not None and not 0.0 < budget < np.inf:
             raise BadInput(
                 f"visits_per_day of {self.name} must be finite and above 0. Got {budget} instead; "
-                f"leave it out for {SHARE:.0%} of the pages."
+                f"leave it out for {DAILY_SHARE:.0%} of the pages."
             )
         if not len(pages):
             return np.zeros(0)
         estimator: Rate = registry.make("rate", self.rate)
-        return BEST[self.name](estimator.rate(pages), budget) * pages.days_since_visit(now)
+        return VISIT_RATES[self.name](estimator.rate(pages), budget) * pages.days_since_visit(now)
 
 
 class ChoFreshness(Allocated):
-    """Most copies up to date (Cho & Garcia-Molina 2003). Starves pages that change too fast: 0."""
+    """Most copies up to date (Cho & Garcia-Molina 2003). Skips pages that change too fast."""
 
     name: ClassVar[str] = "cho-freshness"
 
@@ -72,7 +72,7 @@ class ChoAge(Allocated):
 
 
 class Azar(Allocated):
-    """Most copies up to date, visits at random times (Azar et al. 2018). Starves pages as well."""
+    """Most copies up to date, visits at random times (Azar et al. 2018). Skips such pages too."""
 
     name: ClassVar[str] = "azar"
 

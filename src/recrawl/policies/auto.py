@@ -12,8 +12,8 @@ from recrawl.auto.model import HitModel
 from recrawl.auto.reasons import reasons
 from recrawl.errors import BadInput
 from recrawl.model import Forecast
+from recrawl.policies.indices import INDICES
 from recrawl.policies.links import Links
-from recrawl.policies.objectives import INDICES
 from recrawl.policies.user_centric import UserCentric
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed

@@ -10,7 +10,7 @@ from recrawl.evolve.evaluate import scores
 from recrawl.evolve.formula_file import Formula, load_formula
 from recrawl.evolve.terminals import BASIC, page_terminals
 from recrawl.evolve.text import parse
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MAX_SCORE = float(np.finfo(np.float64).max)
 
 
-class Evolved(Unlearned):
+class Evolved(Stateless):
     """The formula in a `file` that `recrawl evolve` wrote; without one GP4C's own, t·X."""
 
     name: ClassVar[str] = "evolved"

@@ -1,16 +1,16 @@
-"""Which pages now, if the copy held longest goes first?"""
+"""Which pages now, oldest copy first?"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
 
 
-class Oldest(Unlearned):
+class Oldest(Stateless):
     """Days since the last visit: round robin. The thesis's "Age" (Santos 2013)."""
 
     name: ClassVar[str] = "oldest"

@@ -1,18 +1,18 @@
-"""Which pages now, if we do not care? The baseline below all others."""
+"""Which pages now, at random? The lowest baseline."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 from recrawl.random import uniform
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
 
 
-class Random(Unlearned):
-    """Uniform in [0, 1), drawn anew at each `now`; a page's draw does not depend on the others."""
+class Random(Stateless):
+    """Uniform in [0, 1), drawn again at each `now`; a page's draw does not depend on the others."""
 
     name: ClassVar[str] = "random"
 

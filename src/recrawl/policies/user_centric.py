@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl.model import DAY
-from recrawl.policies.objectives import freshness
+from recrawl.policies.indices import freshness
 from recrawl.search.impact import SearchImpact
 from recrawl.search.index import SearchIndex
 from recrawl.search.link_scores import LINK_SCORES, links_between

@@ -13,7 +13,7 @@ import numpy as np
 
 from recrawl.allocate import freshness_rates
 from recrawl.page.fingerprints import shingle_distance, shingles
-from recrawl.policies.allocated import SHARE
+from recrawl.policies.allocated import DAILY_SHARE
 from recrawl.policies.user_centric import by_page
 from recrawl.registry import make
 
@@ -72,5 +72,5 @@ def visits_due(
     counted = replace(pages, n_changes=changes.astype(pages.n_changes.dtype))
     estimator: Rate = make("rate", "cho")
     weight = np.maximum(weight, MIN_WEIGHT * max(float(weight.max()), 1.0))
-    budget = visits_per_day or SHARE * len(pages)
+    budget = visits_per_day or DAILY_SHARE * len(pages)
     return freshness_rates(estimator.rate(counted), budget, weight) * pages.days_since_visit(now)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl.history.intervals import past
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Intervals, Pages, Time
 
 
-class LinksMean(Unlearned):
+class LinksMean(Stateless):
     """New links a day so far × age (NNL-Av, Dang et al. 2021); 0 for a page that showed none."""
 
     name: ClassVar[str] = "links-mean"
@@ -25,7 +25,7 @@ class LinksMean(Unlearned):
         return daily * pages.days_since_visit(now)
 
 
-class LinksLast(Unlearned):
+class LinksLast(Stateless):
     """New links a day at the last visit × age (NNL-Pr, Dang et al. 2021); 0 if it showed none."""
 
     name: ClassVar[str] = "links-last"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.weighted import READINGS, Cycles, named_parts
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
 
 
-class AdaptivePolicy(Unlearned):
+class AdaptivePolicy(Stateless):
     """φ = 1 − e^{−λt}, t in cycles, λ a reading of `rates.weighted` (Santos 2013).
 
     Faithful, so 0 for every page of weight 0: those are never visited again while others remain.

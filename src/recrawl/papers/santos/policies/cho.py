@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from recrawl.policies.unlearned import Unlearned
+from recrawl.policies.stateless import Stateless
 from recrawl.rates.cho import cho
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
 
 
-class ChoPolicy(Unlearned):
+class ChoPolicy(Stateless):
     """The baseline CG of Santos (2013), faithful: blind to time, so it pins the same pages."""
 
     name: ClassVar[str] = "cho"

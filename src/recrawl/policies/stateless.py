@@ -1,4 +1,4 @@
-"""What does a policy that reads only the columns learn between cycles?"""
+"""The base of policies that learn nothing between cycles: all they need is in the columns."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from recrawl.protocols import History
 
 
-class Unlearned:
-    """Nothing."""
+class Stateless:
+    """A policy without state."""
 
     def learn(self, history: History, pages: Pages, now: Time) -> None:
-        """All it needs is in the columns."""
+        """Nothing to learn."""
