@@ -60,7 +60,7 @@ class Allocated(Stateless):
 
 
 class ChoFreshness(Allocated):
-    """Most copies up to date (Cho & Garcia-Molina 2003). Skips pages that change too fast."""
+    """Most copies up to date (Cho & Garcia-Molina 2003). Starves pages that change too fast."""
 
     name: ClassVar[str] = "cho-freshness"
 
@@ -72,7 +72,7 @@ class ChoAge(Allocated):
 
 
 class Azar(Allocated):
-    """Most copies up to date, visits at random times (Azar et al. 2018). Skips such pages too."""
+    """Most copies up to date, visits at random times (Azar et al. 2018). Starves such pages too."""
 
     name: ClassVar[str] = "azar"
 
