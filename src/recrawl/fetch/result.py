@@ -7,7 +7,6 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from recrawl import urls
-from recrawl.errors import BadUrl
 from recrawl.page.responses import Response
 
 #: Problems of the host rather than the page: the host rests before its next request.
@@ -60,10 +59,7 @@ class FetchResult:
     def target(self) -> str | None:
         """The canonical URL of the Location header; None if there is none or it is no web page."""
         location = self.header(b"Location")
-        try:
-            return urls.canonical(location, base=self.url) if location else None
-        except BadUrl:
-            return None
+        return urls.resolved([location], self.url)[0] if location else None
 
     def retry_after(self, now: float) -> float:
         """Seconds for which the host asks for no requests (429, 503); 0 if it does not ask."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _HEADERS_KEPT = ("etag", "last-modified", "content-type", "content-encoding")
 _REDIRECT = 302  # for a response from another URL, if the downloader does not report the redirect
-_RETRY_SECONDS = 2.0  # seconds
+_RETRY_SECONDS = 2.0
 _observers: dict[Crawler, Observer] = {}
 
 

@@ -46,16 +46,10 @@ class Connection(asyncio.Protocol):
         self._answer_received()
 
     def pause_writing(self) -> None:
-        self._wait()
-
-    def resume_writing(self) -> None:
-        self._resume()
-
-    def _wait(self) -> None:
         self._waits += 1
         self._transport.pause_reading()
 
-    def _resume(self) -> None:
+    def resume_writing(self) -> None:
         self._waits -= 1
         if not self._waits and not self._transport.is_closing():
             self._transport.resume_reading()
@@ -99,7 +93,7 @@ class Connection(asyncio.Protocol):
             LoggedRequest(received, now, request.host, request.path, response.status, len(body))
         )
         if response.delay:
-            self._wait()
+            self.pause_writing()
             asyncio.get_running_loop().call_later(
                 response.delay, self._send_late, request, response
             )
@@ -109,7 +103,7 @@ class Connection(asyncio.Protocol):
     def _send_late(self, request: Request, response: WebResponse) -> None:
         if not self._transport.is_closing():
             self._send(request, response, self._web.clock.now())
-            self._resume()
+            self.resume_writing()
 
     def _refuse(self, status: int, sentence: str) -> None:
         request = Request("GET", "", "", "", {}, keep_alive=False)
