@@ -24,10 +24,6 @@ class CutShort(OSError):
     """The packed data are damaged, or end before their end mark."""
 
 
-def _first(held: bytes, size: int) -> bytes:
-    return held[:size] if size >= 0 else held
-
-
 class PeekableStream(io.RawIOBase):
     """A stream that can be looked at before it is read; `count` is called with the bytes read."""
 
@@ -38,7 +34,7 @@ class PeekableStream(io.RawIOBase):
         self._cut: CutShort | None = None  # met by `peek`, to be raised by `read`
 
     def peek(self, size: int) -> bytes:
-        """The next bytes, without reading them: at least `size` if there are as many."""
+        """The next `size` bytes, without reading them; fewer only at the end."""
         while len(self._held) < size and self._cut is None:
             try:
                 more = self._file.read(size - len(self._held))
@@ -48,13 +44,14 @@ class PeekableStream(io.RawIOBase):
             if not more:
                 break
             self._held += more
-        return self._held
+        return self._held[:size]
 
     def read(self, size: int = -1) -> bytes:
         if not self._held and self._cut is not None:
             raise self._cut
-        piece: bytes = _first(self._held, size) or self._file.read(size) or b""
-        self._held = self._held[len(piece) :]
+        held: bytes = self._held or self._file.read(size) or b""
+        piece = held[:size] if size >= 0 else held
+        self._held = held[len(piece) :]
         self._count(len(piece))
         return piece
 
@@ -74,25 +71,14 @@ class PeekableStream(io.RawIOBase):
         return int(self._file.tell()) - len(self._held)
 
 
-class _UnpackedStream(io.RawIOBase):
-    """The pieces that an unpacker yields, as one stream."""
+class _UnpackedPieces(io.RawIOBase):
+    """The pieces that an unpacker yields; `read` returns the next one, whatever its size."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._held = b""
+        self._pieces = filter(None, pieces)
 
-    def read(self, size: int = -1) -> bytes:
-        while not self._held:
-            try:
-                self._held = next(self._pieces)
-            except StopIteration:
-                return b""
-        piece = _first(self._held, size)
-        self._held = self._held[len(piece) :]
-        return piece
-
-    def readable(self) -> bool:
-        return True
+    def read(self, size: int = -1) -> bytes:  # noqa: ARG002
+        return next(self._pieces, b"")
 
 
 def _gunzip(packed: PeekableStream) -> Iterator[bytes]:
@@ -133,7 +119,7 @@ def _unpacked(raw: PeekableStream) -> PeekableStream:
     head = raw.peek(4)
     for magic, unpack in _UNPACKERS.items():
         if head.startswith(magic):
-            return PeekableStream(_UnpackedStream(unpack(raw)))
+            return PeekableStream(_UnpackedPieces(unpack(raw)))
     return raw
 
 

@@ -89,13 +89,13 @@ def _column(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         return _times(column)
     if field.name == "digest" and not pa.types.is_unsigned_integer(kind):
         return _digests(column)
-    if pa.types.is_string(field.type) and not (pa.types.is_string(kind) or _is_large(kind)):
+    if pa.types.is_string(field.type) and not _is_text(kind):
         raise pa.ArrowInvalid(f"{field.name} is not text")
     return column.cast(field.type)
 
 
-def _is_large(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -104,7 +104,7 @@ def _times(column: pa.ChunkedArray) -> pa.ChunkedArray:
         whole = pa.timestamp("us", tz=getattr(kind, "tz", None))
         is_finer = getattr(kind, "unit", None) == "ns"  # may be rounded; others must not overflow
         return column.cast(whole, safe=not is_finer).cast(utc)
-    if pa.types.is_string(kind) or _is_large(kind):
+    if _is_text(kind):
         return _times_in_text(column, utc)
     if pa.types.is_boolean(kind):
         raise pa.ArrowInvalid("not a time")

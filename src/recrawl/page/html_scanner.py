@@ -159,8 +159,8 @@ def _start_tag(data, i, text, strings, nofollow, state, table):  # type: ignore[
     i, closed, href, href_to, rel, rel_to = _attributes(data, i, key)
     if i > len(data):  # cut short: not a tag
         return i
-    if state[_TEMPLATES] == 0 and (key not in _HEAD_ELEMENTS or state[_TEXT] > 0):
-        state[_HEAD_ENDED] = 1
+    if state[_HEAD_ENDED] == 0 and state[_TEMPLATES] == 0:
+        state[_HEAD_ENDED] = key not in _HEAD_ELEMENTS or state[_TEXT] > 0
     if key == _TEMPLATE:
         state[_TEMPLATES] += 1
     elif key == _SVG:
