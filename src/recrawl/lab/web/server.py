@@ -81,7 +81,17 @@ def serve(
     """
     web = LivingWeb(trace, behaviours=behaviours, speed=None if manual else speed, truth=truth)
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-    thread = Thread(target=asyncio.run, args=(_in_thread(web, port, started),), daemon=True)
+
+    async def main() -> None:
+        stop = asyncio.Event()
+        try:
+            async with _listening(web, port):
+                started.set_result((asyncio.get_running_loop(), stop))
+                await stop.wait()
+        except BadInput as error:
+            started.set_exception(error)
+
+    thread = Thread(target=asyncio.run, args=(main(),), daemon=True)
     thread.start()
     loop, stop = started.result()
     try:
@@ -99,37 +109,20 @@ def run(
     watch: Callable[[Time, int], None] | None = None,
 ) -> None:
     """Serve a web until SIGINT or SIGTERM; `watch` gets the time and requests each second."""
-    asyncio.run(_until_signal(web, port, ready, watch))
 
-
-async def _in_thread(
-    web: LivingWeb, port: int, started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
-) -> None:
-    stop = asyncio.Event()
-    try:
+    async def main() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
         async with _listening(web, port):
-            started.set_result((asyncio.get_running_loop(), stop))
-            await stop.wait()
-    except BadInput as error:
-        started.set_exception(error)
+            ready()
+            while not stop.is_set():
+                if watch is not None and web.log.count:  # reading the clock would start it
+                    watch(web.clock.now(), web.log.count)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), None if watch is None else 1.0)
 
-
-async def _until_signal(
-    web: LivingWeb,
-    port: int,
-    ready: Callable[[], None],
-    watch: Callable[[Time, int], None] | None,
-) -> None:
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with _listening(web, port):
-        ready()
-        while not stop.is_set():
-            if watch is not None and web.log.count:  # reading the clock would start it
-                watch(web.clock.now(), web.log.count)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), None if watch is None else 1.0)
+    asyncio.run(main())
 
 
 @asynccontextmanager
