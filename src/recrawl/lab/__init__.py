@@ -1,1 +1,1 @@
-"""Worlds with a known truth, to try policies on. Nothing outside imports the lab."""
+"""Traces, replays, metrics, limits and worlds, to compare policies. The core never imports this."""

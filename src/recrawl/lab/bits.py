@@ -1,4 +1,4 @@
-"""GP4C's bit strings as a trace: a line a page, a 0 or 1 a day."""
+"""Reads GP4C's bit strings as a trace: a line for each page, a 0 or 1 for each day."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def read_bits(path: str | Path, *, start: Time = START) -> Trace:
     """The trace of a file of bit strings, or of a folder with bits.txt.
 
-    Bit strings do not say when day 0 was: it begins at `start`. A 1 on day d, counted from 1, is a
-    version valid from midnight d. No version is like another, so that a page changed if there was
-    any 1 since the last visit.
+    Bit strings have no dates: day 0 begins at `start`. A 1 on day d, counted from 1, is a version
+    valid from midnight d. All versions differ, so a page changed if there was any 1 since the last
+    visit.
     """
     path = Path(path)
     bits = _matrix(path / "bits.txt" if path.is_dir() else path)
     pages, days = bits.shape
-    # A column of ones in front: every page is there from day 0.
+    # A column of ones in front: every page exists from day 0.
     versions = np.flatnonzero(np.column_stack([np.ones(pages, np.bool_), bits]))
     page, day = np.divmod(versions, days + 1)
     return Trace(
@@ -44,7 +44,7 @@ def read_bits(path: str | Path, *, start: Time = START) -> Trace:
 
 
 def is_bits(path: Path) -> bool:
-    """Whether a path leads to bit strings, and not to versions."""
+    """Whether a path is a file of bit strings or a folder with one."""
     if path.is_dir():
         return (path / "bits.txt").is_file()
     with suppress(OSError), path.open("rb") as file:
@@ -81,7 +81,7 @@ def _matrix(file: Path) -> BoolArray:
 
 
 def _fault(file: Path, data: bytes, days: int) -> str:
-    """What is wrong with the first line that is wrong?"""
+    """The error text for the first invalid line."""
     for number, line in enumerate(data.split(b"\n"), 1):
         if other := line.translate(None, b"01"):
             return (
@@ -93,4 +93,4 @@ def _fault(file: Path, data: bytes, days: int) -> str:
                 f"{file}, line {number}: every line must have as many days as the first, {days}. "
                 f"Got {len(line)}; cut or drop that line."
             )
-    raise AssertionError(file)  # only called when a line is wrong
+    raise AssertionError(file)  # only called when a line is invalid

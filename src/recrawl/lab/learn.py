@@ -1,4 +1,4 @@
-"""Which score function suits a crawl? Evolved on some pages of a trace, judged on others."""
+"""Evolves a score function on some pages of a trace and tests it on others."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ PARTS = ("train", "validation", "test")
 @public
 @dataclass(frozen=True, repr=False)
 class EvolutionResult(Results):
-    """A score function, and how it does on pages that made it, chose it, and neither.
+    """A score function, and its scores on the pages that evolved it, chose it, and test it.
 
     Iterating gives one row for the formula and one for t·X, with a column for each part.
     """
 
     formula: Formula
     scores: dict[str, float]  #: by part of the pages
-    known: dict[str, float]  #: of t·X, to compare with
+    known: dict[str, float]  #: scores of t·X, for comparison
     front: list[tuple[str, float, float]] = field(default_factory=list)  #: formulas, on test pages
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -82,9 +82,9 @@ def learn(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> EvolutionResult:
-    """Evolve a score function on two fifths of the pages, choose on two more, test on the last.
+    """Evolve a score function on 2/5 of the pages, select it on 2/5, test it on 1/5.
 
-    `explore` gives that share of the fetches to the pages unseen for longest, as a plan would.
+    The share `explore` of the fetches goes to the pages not visited for longest, as in a plan.
     """
     if select not in SELECTIONS:
         raise BadInput(f"select must be {', '.join(SELECTIONS)}. Got {select!r}.")
@@ -121,7 +121,7 @@ def learn(
 def _chosen(
     outcome: EvolutionRun, validation: Simulator, measures: Sequence[Fitness], select: str
 ) -> Expression:
-    """The one to keep: of a front the one with the largest product of both measures."""
+    """The selected tree; of a Pareto front the one with the largest product of both measures."""
     if len(measures) > 1:
         return max(outcome.kept, key=lambda tree: float(tree.points.prod())).simple
     return select_tree(validate(outcome.kept, validation, measures[0]), select).expression
@@ -129,7 +129,7 @@ def _chosen(
 
 @dataclass(frozen=True)
 class SimulatorFactory:
-    """Makes simulators of parts of a trace, all under the same conditions."""
+    """Makes simulators of parts of a trace with the same settings."""
 
     trace: Trace
     terminals: tuple[str, ...]
@@ -171,8 +171,8 @@ class SimulatorFactory:
 
 
 def _mean(measure: Fitness, world: Simulator, expression: Expression) -> float:
-    found: FloatArray = measure.by_cycle(world.run(expression))
-    return float(found.mean())
+    values: FloatArray = measure.by_cycle(world.run(expression))
+    return float(values.mean())
 
 
 def _point(expression: Expression, world: Simulator) -> tuple[str, float, float]:

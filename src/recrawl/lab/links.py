@@ -1,4 +1,4 @@
-"""The links of every version of a trace, as numbers: which are new from one to another?"""
+"""The links of every version of a trace, as numbers, and which of them are new."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ class LinkTable:
     start: IntArray
     target: NDArray[np.int32]
     internal: BoolArray  #: same scheme and host as the page
-    page: NDArray[np.int32]  #: by target: the page of the trace it is; -1 none
+    page: NDArray[np.int32]  #: by target: its page in the trace; -1 for none
 
     @staticmethod
     def none(versions: int) -> LinkTable:
-        """Versions without links."""
+        """A table of versions without links."""
         return LinkTable(np.zeros(versions + 1, np.int64), _NONE, _NONE.astype(np.bool_), _NONE)
 
     def take(self, versions: IntArray) -> LinkTable:
+        """The links of some versions, in that order."""
         counts = np.diff(self.start)[versions]
         start = np.concatenate([[0], np.cumsum(counts)])
         at = np.repeat(self.start[versions] - start[:-1], counts) + np.arange(start[-1])
         return LinkTable(start, self.target[at], self.internal[at], self.page)
 
     def among(self, pages: BoolArray) -> LinkTable:
-        """The same links in a trace of some of its pages only."""
+        """The same links in a trace of some of the pages."""
         renumbered = np.append(np.where(pages, np.cumsum(pages) - 1, -1), -1).astype(np.int32)
         return replace(self, page=renumbered[self.page])
 
@@ -46,24 +47,24 @@ class LinkTable:
         """The pages that some versions link to."""
         linked = np.zeros(len(self.page), np.bool_)
         self.mark(versions, linked)
-        found = self.page[linked]
-        return found[found >= 0]
+        pages = self.page[linked]
+        return pages[pages >= 0]
 
     def new(self, before: IntArray, after: IntArray) -> tuple[IntArray, IntArray]:
-        """How many internal and external links version `after` has that `before` has not.
+        """How many internal and external links `after` has that `before` does not have.
 
-        None where there is no version before, -1.
+        0 where there is no version before, -1.
         """
         internal, external = np.zeros((2, len(after)), np.int64)
         _new(self.start, self.target, self.internal, before, after, internal, external)
         return internal, external
 
     def mark(self, versions: IntArray, seen: BoolArray) -> int:
-        """Mark the targets of some versions as seen; how many of them had not been?"""
+        """Mark the targets of some versions as seen; returns how many were new."""
         return int(np.sum(self.unseen(versions, seen)))
 
     def unseen(self, versions: IntArray, seen: BoolArray) -> tuple[IntArray, IntArray]:
-        """Mark the targets of versions as seen; how many internal, external ones had not been?"""
+        """Mark the targets of versions as seen; returns how many internal and external were new."""
         internal, external = np.zeros((2, len(versions)), np.int64)
         _mark(self.start, self.target, self.internal, versions, seen, internal, external)
         return internal, external
@@ -101,16 +102,16 @@ _NONE = np.empty(0, np.int32)
 
 
 class LinkTableBuilder:
-    """Numbers targets as they come."""
+    """Builds a table from batches of versions; numbers targets in the order in which they come."""
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
-        self._origins: dict[str, int] = {}
+        self._origins: dict[str, int] = {}  #: numbers of scheme and host
         self._origin: list[int] = []  #: of each target
         self._parts: list[LinkTable] = []
 
     def add(self, pages: list[str], links: pa.Array) -> LinkTable:
-        """The links of some versions of these pages."""
+        """Add versions, given the page and the links of each; returns their table."""
         flat = links.flatten().dictionary_encode()
         number = np.array([self._numbered(t) for t in flat.dictionary.to_pylist()], np.int32)
         target = number[flat.indices.to_numpy(zero_copy_only=False)] if len(flat) else number
@@ -137,7 +138,7 @@ class LinkTableBuilder:
         return self._origins.setdefault(url[:end] if end >= 0 else url, len(self._origins))
 
     def done(self, urls: Sequence[str]) -> LinkTable:
-        """All of them together; the pages of the trace are numbered as in `urls`."""
+        """The table of all versions; pages of the trace are numbered as in `urls`."""
         page = np.full(len(self._number), -1, np.int32)
         for number, url in enumerate(dict.fromkeys(urls)):
             if url in self._number:

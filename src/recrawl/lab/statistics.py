@@ -1,4 +1,4 @@
-"""Is one policy really better than another, by how much, and might chance explain it?"""
+"""Tests whether two series differ, by how much, and how likely chance explains it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray
 
 LEVEL = 0.95  #: of the intervals
-LEAST_BLOCKS = 4  #: fewer would hardly differ from resample to resample
-ROUNDING = 1e-12  #: a spread below this share of the values is none
+MIN_BLOCKS = 4  #: fewer blocks would give nearly equal resamples
+ROUNDING = 1e-12  #: a spread below this share of the values counts as 0
 
 
 @dataclass(frozen=True)
@@ -35,27 +35,27 @@ class Difference:
 def paired_difference(
     ours: FloatArray, theirs: FloatArray, *, block: int = 7, draws: int = 2000, seed: int = 0
 ) -> Difference:
-    """How do two series of the same days differ?
+    """The difference of two series over the same days.
 
-    A circular block bootstrap (Politis & Romano 1992): a day resembles the one before, so runs of
-    `block` days are drawn, at least four of them. As the mean of so few blocks is taken from
-    themselves, its deviations are widened by √(n / (n − block)).
+    A circular block bootstrap (Politis & Romano 1992): a day resembles the one before, so blocks of
+    `block` days are drawn, at least four. Deviations are widened by √(n / (n − block)), because the
+    mean they are taken from is that of the same few blocks.
 
     >>> import numpy as np
-    >>> found = paired_difference(np.tile([3.0, 5.0], 30), np.tile([2.0, 3.0], 30), block=2)
-    >>> found.mean, round(found.effect, 1), found.p < 0.001
+    >>> test = paired_difference(np.tile([3.0, 5.0], 30), np.tile([2.0, 3.0], 30), block=2)
+    >>> test.mean, round(test.effect, 1), test.p < 0.001
     (1.5, 3.0, True)
     """
     gap = _gap(ours, theirs, "days")
     if block < 1 or draws < 1:
         raise BadInput(f"block and draws must be at least 1. Got {block} and {draws}.")
     n = len(gap)
-    length = max(1, min(block, n // LEAST_BLOCKS))
+    length = max(1, min(block, n // MIN_BLOCKS))
     mean = float(gap.mean())
     moved = _resampled(gap - mean, length, draws, seed) * math.sqrt(n / (n - length))
     low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     as_far = int((np.abs(moved) >= abs(mean)).sum())
-    # The mean minus the other end's deviation: a skewed error is subtracted, not added again.
+    # The basic bootstrap interval: the mean minus the deviation of the other end.
     return Difference(
         mean=mean,
         low=mean - float(high),
@@ -66,11 +66,11 @@ def paired_difference(
 
 
 def fold_test(ours: FloatArray, theirs: FloatArray) -> Difference:
-    """How do two methods differ over the same folds? Student's paired t.
+    """The difference of two methods over the same folds, by Student's paired t-test.
 
     >>> import numpy as np
-    >>> found = fold_test(np.array([2.0, 3.0, 5.0]), np.array([1.0, 1.0, 2.0]))
-    >>> found.mean, round(found.p, 4), found.effect
+    >>> test = fold_test(np.array([2.0, 3.0, 5.0]), np.array([1.0, 1.0, 2.0]))
+    >>> test.mean, round(test.p, 4), test.effect
     (2.0, 0.0742, 2.0)
     """
     gap = _gap(ours, theirs, "folds")
@@ -84,7 +84,7 @@ def fold_test(ours: FloatArray, theirs: FloatArray) -> Difference:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """What is each p worth, given that so many were looked at? (Holm 1979)
+    """Each p adjusted for the number of tests (Holm 1979), in the same order.
 
     >>> [round(each, 3) for each in holm([0.01, 0.04, 0.03, 0.005])]
     [0.03, 0.06, 0.06, 0.02]
@@ -114,7 +114,7 @@ def _gap(ours: FloatArray, theirs: FloatArray, what: str) -> FloatArray:
 
 
 def _resampled(gap: FloatArray, length: int, draws: int, seed: int) -> FloatArray:
-    """Means of series put together from runs of days; a run goes on from the last to the first."""
+    """Means of series made of random blocks of days; after the last day follows the first."""
     n = len(gap)
     sums = np.concatenate([[0.0], np.cumsum(np.concatenate([gap, gap[:length]]))])
     lengths = np.full(math.ceil(n / length), length)

@@ -1,4 +1,4 @@
-"""Which kind of trace is this? Whatever a path leads to, made ready for a replay."""
+"""Opens any kind of trace for a replay: versions, bit strings or a store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
     from recrawl.model import Time
 
-#: Of each cohort when its pages are there, and what to do if none is.
+#: By cohort: when its pages must exist, and what to do if none does.
 COHORTS = {
     "alive": ("throughout its window", "another --window, or --cohort all"),
     "all": ("at any time of its window", "another --window"),
@@ -25,7 +25,7 @@ COHORTS = {
 
 
 def read_weights(path: Path) -> dict[str, float]:
-    """Weights of pages by URL, from a CSV file of two columns."""
+    """The weights of pages by URL, from a CSV file of two columns."""
     weights = {}
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -58,10 +58,10 @@ def open_trace(
     cohort: str = "alive",
     detector: str = "digest",
 ) -> Trace:
-    """The pages of a trace, of bit strings or of a store that were there throughout the window.
+    """A trace, bit strings or a store, with the pages that exist throughout the window.
 
-    With the cohort "all", those that were there at any time of it. Versions that the detector
-    takes for the same are one.
+    The cohort "all" has those that exist at any time of it. Versions that the detector calls
+    unchanged get the same content.
     """
     if cohort not in COHORTS:
         raise BadInput(f"cohort must be one of {', '.join(COHORTS)}. Got {cohort!r}.")

@@ -1,4 +1,4 @@
-"""Seeded worlds: webs whose truth is known because we made them. One file each."""
+"""Worlds: made-up webs whose true changes are known. One file each."""
 
 from recrawl.lab.worlds.files import write
 from recrawl.lab.worlds.log import poisson_log

@@ -18,10 +18,10 @@ BLOCK = 50_000  # pages drawn at once
 
 @dataclass(kw_only=True)
 class Brdc:
-    """Bits, one a page and day: `still` pages never change, `busy` ones daily with p in 0.7–1.
+    """Bits, one for each page and day: `still` pages never change, `busy` ones with p in 0.7–1.
 
-    The daily chance of the rest is Beta(0.5, 4): a quarter of them do not change in 57 days either,
-    so that 80 % show no change at all. Days are independent, pages too.
+    The daily probability of the others is Beta(0.5, 4): a quarter of them do not change in 57 days
+    either, so 80 % of all pages show no change. Days and pages are independent.
     """
 
     name: ClassVar[str] = "brdc"

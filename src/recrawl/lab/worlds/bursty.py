@@ -26,11 +26,11 @@ class Bursty:
 
     def make(self, *, pages: int = 2_000, days: int = 90, seed: int = 0) -> World:
         above_0(burst=self.burst, shape=self.shape, mean=self.mean)
-        if not 0.2 <= self.burst <= 1.0:  # below, a burst is one change to any clock
+        if not 0.2 <= self.burst <= 1.0:  # below, a burst is shorter than a second
             raise BadInput(f"burst must be from 0.2 to 1. Got {self.burst}; try 0.5.")
         random = generator(pages=pages, days=days, seed=seed)
         urls = lay_out(pages, random).urls
-        # A page that changes less than once in 3,000 years is one that never does.
+        # Less than one change in 3,000 years is none, and a rate of 0 has no gaps.
         rate = np.maximum(mixed_rates(pages, self.shape, self.mean, random), 1e-6)
         changed = weibull(rate, self.burst, days, random)
         return world_of(self, urls, changed, days=days, seed=seed, content=Numbered(), rate=rate)

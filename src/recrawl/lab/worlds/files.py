@@ -1,4 +1,4 @@
-"""How does a world become files? In the format of traces, a batch at a time."""
+"""Writes a world as files in the format of traces, a batch at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that go back: A, B, A again, as with tests of two designs; some news in between."""
+"""Pages that switch back and forth between two contents, as in A/B tests, with some real news."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Editions(Topical):
 
 @dataclass(kw_only=True)
 class Flapping:
-    """A `share` of the pages flaps, four times as often as others change; `news`: share not flaps.
+    """A `share` of the pages flaps, four times as often as the others change.
 
-    The others change as in `poisson`.
+    The share `news` of their changes is new content. The other pages change as in `poisson`.
     """
 
     name: ClassVar[str] = "flapping"
@@ -63,14 +63,14 @@ class Flapping:
 def _editions(
     start: IntArray, flaps: BoolArray, news: float, random: np.random.Generator
 ) -> IntArray:
-    """The edition of each version, page after page: 2 × news so far, plus which of two designs."""
+    """The edition of each version, page after page: 2 × news so far + which of the two designs."""
     versions = np.diff(start) + 1
     first = start[:-1] + np.arange(len(versions))
     page = np.repeat(np.arange(len(versions)), versions)
     fresh = ~flaps[page] | (random.random(len(page)) < news)
     flip = ~fresh
     fresh[first] = flip[first] = False
-    told, turned = np.cumsum(fresh), np.cumsum(flip)
-    told, turned = told - told[first][page], turned - turned[first][page]
-    edition: IntArray = 2 * told + turned % 2
+    n_news, n_flips = np.cumsum(fresh), np.cumsum(flip)
+    n_news, n_flips = n_news - n_news[first][page], n_flips - n_flips[first][page]
+    edition: IntArray = 2 * n_news + n_flips % 2
     return edition

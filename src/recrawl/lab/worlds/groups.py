@@ -1,4 +1,4 @@
-"""Who belongs to whom? Rows about groups become rows about their members."""
+"""Expands rows about groups to rows about their members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def members(edge: IntArray, group: IntArray) -> tuple[IntArray, IntArray]:
-    """For each row, which is about a group: its number, with each member of the group.
+    """The number of each row, repeated for each member of its group, and the member.
 
     Group g has the members edge[g] to edge[g + 1].
 

@@ -1,4 +1,4 @@
-"""Pages that list others and grow: hubs of one topic grow together, in its good weeks."""
+"""Pages of links that grow: hubs of one topic grow in the same busy weeks."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class Lists(Topical):
 
 @dataclass(kw_only=True)
 class Hubs:
-    """Hubs that gain 1 + `links` or so at a change, in the good weeks of their topic.
+    """Hubs that gain about 1 + `links` links at a change, more in the busy weeks of their topic.
 
-    `mean` is changes a day of a hub, `external` the share of links that leave the site.
+    `mean` is the changes a day of a hub, `external` the share of links that leave the site.
     """
 
     name: ClassVar[str] = "hubs"
@@ -78,7 +78,7 @@ class Hubs:
         )
 
     def _sizes(self, start: IntArray, random: np.random.Generator) -> IntArray:
-        """How many links each version lists, page after page: every change brings some."""
+        """The number of links of each version, page after page; every change adds some."""
         added = 1 + random.poisson(self.links, start[-1] + len(start) - 1)
         first = start[:-1] + np.arange(len(start) - 1)
         added[first] += random.geometric(0.1, len(first))
@@ -88,5 +88,5 @@ class Hubs:
 
 
 def _weeks(topics: int, days: int, random: np.random.Generator) -> FloatArray:
-    """How busy each topic is each day; about 1 in the mean, the same all week."""
+    """The activity of each topic on each day, constant over a week, with mean about 1."""
     return np.repeat(random.gamma(0.7, 1 / 0.7, (topics, days // 7 + 1)), 7, axis=1)[:, :days]

@@ -17,11 +17,11 @@ from recrawl.lab.worlds.world import World, above_0, counts, generator, shares, 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray
 
-LEAST, MOST = 1.0, 3.0  #: days from a leader's change to its followers'
+MIN_DELAY_DAYS, MAX_DELAY_DAYS = 1.0, 3.0  #: from a leader's change to its followers'
 
 
 @dataclass(frozen=True)
-class Led(Topical):
+class LeaderLinks(Topical):
     """Text on the topic; every page of a topic links to its leader, whether it follows or not."""
 
     leader: IntArray  #: of each page; its own number for a leader
@@ -35,11 +35,11 @@ class Led(Topical):
 
 @dataclass(kw_only=True)
 class Leaders:
-    """Each leader has `followers`, which heed its changes with chance `heed`, on any site.
+    """Each leader has `followers` on any site; each follows a change with probability `heed`.
 
-    With `follow` false they heed leaders that nobody sees: the rates are the same, but related
-    pages predict nothing. A method that still gains from them is fooling itself. A change is the
-    beginning of a story that goes on about a day later with chance `again`, and so on.
+    With `follow` false they follow leaders that are not in the world: the rates are the same, but
+    related pages predict nothing, so a method that gains from them is wrong. A change is followed
+    by another about a day later with probability `again`, and so on.
     """
 
     name: ClassVar[str] = "leaders"
@@ -65,7 +65,7 @@ class Leaders:
         rate = mixed_rates(int(topic.max()) + 1, self.shape, self.mean, random)[topic]
         leads = leader == np.arange(pages)
         changed = self._changes(rate, leader, leads, days, random)
-        content = Led(seed, topic, leader, urls)
+        content = LeaderLinks(seed, topic, leader, urls)
         rate = np.where(leads, rate, rate * self.heed) / (1 - self.again)
         return world_of(
             self,
@@ -87,21 +87,21 @@ class Leaders:
         days: int,
         random: np.random.Generator,
     ) -> tuple[IntArray, FloatArray]:
-        # Everyone draws; a follower's own draw is what its unseen leader does. Begins early
-        # enough for the first days of the window to be like the others.
-        page, at = poisson(rate, days, random, begin=-MOST)
+        # A follower's own draw is used as its hidden leader's. Draws begin before the window, so
+        # that its first days are like the others.
+        page, at = poisson(rate, days, random, begin=-MAX_DELAY_DAYS)
         if self.again:
-            page, at = _told(page, at, self.again, random)
+            page, at = _stories(page, at, self.again, random)
         if self.follow:
-            row, heeded = _followed(page, leader, leads)
+            row, follower = _followed(page, leader, leads)
         else:
             row = np.flatnonzero(~leads[page])
-            heeded = page[row]
+            follower = page[row]
         kept = random.random(len(row)) < self.heed
-        later = at[row] + random.uniform(LEAST, MOST, len(row))
+        later = at[row] + random.uniform(MIN_DELAY_DAYS, MAX_DELAY_DAYS, len(row))
         own = leads[page]
         return (
-            np.concatenate([page[own], heeded[kept]]),
+            np.concatenate([page[own], follower[kept]]),
             np.concatenate([at[own], later[kept]]),
         )
 
@@ -114,7 +114,7 @@ def _roles(pages: int, followers: int, random: np.random.Generator) -> tuple[Int
     return topic, np.argsort(place)[:topics][topic]
 
 
-def _told(
+def _stories(
     page: IntArray, at: FloatArray, again: float, random: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
     """Each change and those that continue its story, half a day to a day and a half apart."""
@@ -128,7 +128,7 @@ def _told(
 
 
 def _followed(page: IntArray, leader: IntArray, leads: BoolArray) -> tuple[IntArray, IntArray]:
-    """For each change of a leader (by row) each of its followers."""
+    """The row of each change of a leader, paired with each of its followers."""
     followers = np.flatnonzero(~leads)
     followers = followers[np.argsort(leader[followers], kind="stable")]
     edge = np.searchsorted(leader[followers], np.arange(len(leader) + 1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from recrawl.lab.worlds.groups import members
 from recrawl.lab.worlds.times import poisson
-from recrawl.lab.worlds.web import WebWorld, lay_out
+from recrawl.lab.worlds.web import SiteLayout, lay_out
 from recrawl.lab.worlds.words import Numbered
 from recrawl.lab.worlds.world import World, above_0, generator, shares, world_of
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class Releases:
-    """A site releases every `every` days or so, each directory with chance `share`.
+    """A site has a release about every `every` days, each directory with probability `share`.
 
     Between releases a page changes on its own, at `background` a day.
     """
@@ -52,11 +52,11 @@ class Releases:
         )
 
     def _releases(
-        self, web: WebWorld, days: int, random: np.random.Generator
+        self, web: SiteLayout, days: int, random: np.random.Generator
     ) -> tuple[IntArray, FloatArray]:
         """The directory and the time of each release."""
         site, at = poisson(np.full(len(web.hosts), 1.0 / self.every), days, random)
-        # In office hours, lest the rollout straddle midnight.
+        # In office hours, so that no rollout crosses midnight.
         at = np.floor(at) + random.uniform(9.0, 17.0, len(at)) / 24
         home = web.site[_edges(web.directory)[:-1]]  # of each directory
         release, directory = members(np.searchsorted(home, np.arange(len(web.hosts) + 1)), site)
@@ -65,5 +65,5 @@ class Releases:
 
 
 def _edges(group: IntArray) -> IntArray:
-    """Where each group begins, and the last ends, among pages sorted by group."""
+    """Where each group begins, and the last ends, in pages sorted by group."""
     return np.searchsorted(group, np.arange(int(group[-1]) + 2))

@@ -1,4 +1,4 @@
-"""When do pages change? Draws of change times; days from the beginning of the world."""
+"""Random times of changes, in days from the beginning of the world."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def seasonal(
     # Cumulative weights of all seasons on one line, so that one search serves them all.
     line = np.cumsum(weight, axis=1) / total[:, None] + np.arange(len(weight))[:, None]
     line[:, -1] = np.arange(len(weight)) + 1.0
-    found = np.searchsorted(line.ravel(), season[page] + random.random(len(page)), side="right")
-    return page, found % weight.shape[1] + random.random(len(page))
+    place = np.searchsorted(line.ravel(), season[page] + random.random(len(page)), side="right")
+    return page, place % weight.shape[1] + random.random(len(page))
 
 
 def weibull(
     rate: FloatArray, shape: float, days: int, random: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """Renewals with Weibull gaps of mean 1 / rate, in full swing when the world begins."""
+    """Renewals with Weibull gaps of mean 1 / rate, stationary from the beginning of the world."""
     scale = 1.0 / (rate * gamma(1.0 + 1.0 / shape))
-    # We come upon long gaps more often than upon short ones: the first is drawn by its length.
+    # A long gap is more likely to contain the beginning, so the first is drawn by its length.
     now = scale * random.gamma(1.0 + 1.0 / shape, size=len(rate)) ** (1.0 / shape)
     now *= random.random(len(rate))
     page, at = [], []

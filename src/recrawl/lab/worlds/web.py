@@ -1,4 +1,4 @@
-"""Where do the pages of a world live? Sites of very different sizes, with directories."""
+"""The URLs of a world: sites of very different sizes, with directories."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ PAGES_PER_SITE = 60  # BRDC'12 has 58 (Santos 2013)
 
 
 @dataclass(frozen=True)
-class WebWorld:
-    """Pages sorted by URL, so that those of a site, and of a directory, are neighbours."""
+class SiteLayout:
+    """Pages sorted by URL, so that those of a site and of a directory are adjacent."""
 
     urls: list[str]
     hosts: list[str]
     site: IntArray  #: of each page
-    directory: IntArray  #: of each page; numbered through all sites
+    directory: IntArray  #: of each page; numbers run over all sites
 
     def __len__(self) -> int:
         return len(self.urls)
 
 
-def lay_out(pages: int, random: np.random.Generator) -> WebWorld:
-    """A web of that many pages; few sites are large."""
+def lay_out(pages: int, random: np.random.Generator) -> SiteLayout:
+    """A layout of that many pages; few sites are large."""
     sites = max(1, round(pages / PAGES_PER_SITE))
     size = 1.0 / np.arange(1.0, sites + 1.0) ** 0.7
     names = random.permutation(max(sites, 5_000))[:sites].tolist()
@@ -45,6 +45,6 @@ def lay_out(pages: int, random: np.random.Generator) -> WebWorld:
         f"https://{hosts[s]}/{SECTIONS[d]}/{i:0{width}}-{word(w)}"
         for i, (s, d, w) in enumerate(zip(site.tolist(), section.tolist(), slug, strict=True))
     ]
-    return WebWorld(
+    return SiteLayout(
         urls, hosts, site, np.unique(site * len(SECTIONS) + section, return_inverse=True)[1]
     )

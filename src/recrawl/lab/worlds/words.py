@@ -1,4 +1,4 @@
-"""What do pages say? Made-up words, so that pages about one topic share them."""
+"""Texts of made-up words; pages on one topic share words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvwz" for vowel in "aeiou"]
 COMMON = 200  #: words that every topic uses
 OWN = 30  #: words that only one topic uses
-LASTING, FLEETING = 40, 12  #: words of a page that all its versions share, and that one has alone
+LASTING, FLEETING = 40, 12  #: words that all versions of a page share, and words of one version
 
 
 def word(number: int) -> str:
@@ -36,7 +36,7 @@ def word(number: int) -> str:
 
 @dataclass(frozen=True)
 class Numbered:
-    """Worlds that are about times only: the text says which version it is, and links nowhere."""
+    """Content of worlds that only model times: the number of the version, and no links."""
 
     def texts(self, page: IntArray, version: IntArray) -> list[str]:
         rows = zip(page.tolist(), version.tolist(), strict=True)
@@ -48,7 +48,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Topical:
-    """Text about the topic of a page: two words of three are the topic's own."""
+    """Text about the topic of a page: two of three words belong to the topic alone."""
 
     seed: int
     topic: IntArray  #: of each page
@@ -65,7 +65,7 @@ class Topical:
         place: KeyArray = np.arange(count, dtype=np.uint64)
         draw = mix(key[:, None] + place)
         own = draw % np.uint64(3) > 0
-        draw >>= np.uint64(8)  # the low bits have chosen already
+        draw >>= np.uint64(8)  # the low bits are used up
         topical = COMMON + OWN * self.topic[page][:, None] + (draw % np.uint64(OWN)).astype(int)
         return self._vocabulary[np.where(own, topical, (draw % np.uint64(COMMON)).astype(int))]
 

@@ -1,4 +1,4 @@
-"""What is a world? Pages, the times at which they change, and what they then say."""
+"""A world: made-up pages, the times at which they change, and their content."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from recrawl.model import Column, FloatArray, IntArray, Time
 
-START: Time = 1_767_225_600.0  #: midnight of 2026-01-01, a Thursday; where every world begins
-MOST = 500_000_000  #: pages times days
+START: Time = 1_767_225_600.0  #: midnight of 2026-01-01, a Thursday, when every world begins
+MAX_PAGE_DAYS = 500_000_000  #: pages times days
 
 
 class PageContent(Protocol):
-    """What does a page say in a version? A row depends on no other; version 0 is first."""
+    """The text and links of versions of pages; rows are independent, version 0 is the first."""
 
     def texts(self, page: IntArray, version: IntArray) -> list[str]: ...
     def links(self, page: IntArray, version: IntArray) -> list[list[str]]: ...
@@ -34,13 +34,13 @@ class World:
     """Pages and their changes over a window; page i owns the times at[start[i]:start[i + 1]]."""
 
     name: str
-    made: str  #: the command that makes it again
+    made: str  #: the command that makes it
     urls: Sequence[str]  #: sorted
     start: IntArray
-    at: FloatArray  #: whole seconds, so that every file format holds them exactly
+    at: FloatArray  #: whole seconds, which every file format stores exactly
     window: tuple[Time, Time]
-    content: PageContent | None  #: None: the changes are all there is, and are written as bits
-    truth: Mapping[str, Column]  #: what each page was made with, such as its rate
+    content: PageContent | None  #: None: the world has only changes, and is written as bits
+    truth: Mapping[str, Column]  #: parameters of each page, such as its rate
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -55,20 +55,20 @@ class World:
         return round((self.window[1] - self.window[0]) / DAY)
 
     def bits(self) -> NDArray[np.uint8]:
-        """Did page i change on day d, that is after midnight d and until midnight d + 1?"""
+        """Whether page i changes on day d: after midnight d and until midnight d + 1."""
         bits = np.zeros((len(self), self.days), np.uint8)
         bits[self.page, np.ceil((self.at - self.window[0]) / DAY).astype(np.int64) - 1] = 1
         return bits
 
 
 def generator(*, pages: int, days: int, seed: int) -> np.random.Generator:
-    """The source of all chance in a world of that size."""
+    """The random generator of a world of that size; refuses impossible sizes."""
     for name, value, least in (("pages", pages, 1), ("days", days, 1), ("seed", seed, 0)):
         if value < least:
             raise BadInput(f"{name} must be {least} or more. Got {value}; try {max(least, 100)}.")
-    if pages * days > MOST:
+    if pages * days > MAX_PAGE_DAYS:
         raise BadInput(
-            f"pages times days must be at most {MOST:,}, which takes minutes. "
+            f"pages times days must be at most {MAX_PAGE_DAYS:,}, which takes minutes. "
             f"Got {pages:,} times {days:,}; make fewer of either."
         )
     return np.random.default_rng(seed)
@@ -96,12 +96,12 @@ def counts(**values: int) -> None:
 
 
 def _number(value: object) -> bool:
-    """An argument may come from the command line as any text."""
+    """Whether it is a number; an argument may come from the command line as text."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def command(part: Any, *, pages: int, days: int, seed: int) -> str:
-    """What one types to make this world again."""
+    """The command that makes this world."""
     given = ",".join(f"{name}={_written(value)}" for name, value in vars(part).items())
     name = f"{part.name}:{given}" if given else part.name
     return f"recrawl world {name} --pages {pages} --days {days} --seed {seed}"
@@ -114,9 +114,10 @@ def _written(value: object) -> str:
 def changes(
     page: IntArray, day: FloatArray, *, pages: int, days: int
 ) -> tuple[IntArray, FloatArray]:
-    """`start` and `at` of a world: changes on a day, as a number from 0, in any order.
+    """`start` and `at` of a world, from the page and the day of each change, in any order.
 
-    Those outside the window are left out, as are those within the same second of a page.
+    A day is a number from 0 with a fraction. Changes outside the window are left out; those of a
+    page within the same second are one.
     """
     second = np.floor(day * DAY).astype(np.int64)
     inside = (second > 0) & (second <= days * DAY)
@@ -136,7 +137,7 @@ def world_of(
     content: PageContent | None = None,
     **truth: Column,
 ) -> World:
-    """The world that a part made; `changed`: page and day of each change, in any order."""
+    """The world made by a part; `changed` has the page and the day of each change, in any order."""
     start, at = changes(*changed, pages=len(urls), days=days)
     return World(
         name=part.name,
