@@ -8,12 +8,8 @@ from recrawl.errors import BadUrl
 from recrawl.urls import (
     MAX_LENGTH,
     canonical,
-    domain_depth,
     host,
-    internal_mask,
-    is_internal,
-    path_depth,
-    resolved,
+    resolve_links,
     site,
 )
 
@@ -102,7 +98,7 @@ def test_canonical(text: str, expected: str) -> None:
     ],
 )
 def test_links_are_seen_from_their_page(link: str, expected: str | None) -> None:
-    assert resolved([link], BASE) == [expected]
+    assert resolve_links([link], BASE) == [expected]
     if expected is None:
         with pytest.raises(BadUrl):
             canonical(link, base=BASE)
@@ -146,22 +142,13 @@ def test_what_is_no_web_page_is_refused(text: str) -> None:
 
 def test_too_long_only_with_its_base() -> None:
     base = "http://a.org/" + "b" * 5000 + "/"
-    assert resolved(["c" * 5000, "c"], base) == [None, base + "c"]
+    assert resolve_links(["c" * 5000, "c"], base) == [None, base + "c"]
 
 
 def test_credentials_are_not_even_in_the_error() -> None:
     with pytest.raises(BadUrl) as caught:
         canonical("http://user:secret@a.org:99999/")
     assert "secret" not in str(caught.value)
-
-
-def test_query_options() -> None:
-    url = "http://a.org/?b=2&utm_source=x&a=1&&FBCLID=y&gclid&utmost=3"
-    assert canonical(url) == url
-    assert canonical(url, drop_tracking=True) == "http://a.org/?b=2&a=1&&utmost=3"
-    both = canonical(url, sort_query=True, drop_tracking=True)
-    assert both == "http://a.org/?a=1&b=2&utmost=3"
-    assert canonical("http://a.org/?utm_source=x", drop_tracking=True) == "http://a.org/"
 
 
 def test_host_and_site() -> None:
@@ -171,34 +158,3 @@ def test_host_and_site() -> None:
     for alone in ("localhost", "192.168.0.1", "[2001:db8::1]", "github.io", "co.uk"):
         assert site(alone) == alone
     assert site("[2001:db8::1]:80") == "[2001:db8::1]"
-
-
-@pytest.mark.parametrize(
-    ("url", "path", "domain"),
-    [
-        ("http://www.example.com/en/news/a/", 3, 2),
-        ("http://www.example.com/en/news/a", 3, 2),
-        ("http://a.b.example.com:8080/", 0, 4),
-        ("http://www2.example.com/a?b=/c/d/", 1, 3),
-        ("http://[::1]/a//", 2, 1),
-    ],
-)
-def test_depths(url: str, path: int, domain: int) -> None:
-    assert (path_depth(url), domain_depth(url)) == (path, domain)
-
-
-def test_internal_links() -> None:
-    page = "https://www.example.com/a"
-    targets = {
-        "https://www.example.com/b": (True, True),
-        "https://www.example.com": (True, True),
-        "http://www.example.com/b": (False, True),
-        "https://news.example.com/b": (False, True),
-        "https://www.example.com.evil.org/": (False, False),
-        "https://www.example.com:8080/": (False, True),
-        "https://example.org/": (False, False),
-    }
-    assert internal_mask(page, list(targets)) == [domain for domain, _ in targets.values()]
-    assert internal_mask(page, list(targets), "site") == [same for _, same in targets.values()]
-    assert is_internal(page, "http://example.com/", rule="site")
-    assert not is_internal(page, "http://example.com/")

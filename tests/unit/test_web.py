@@ -19,7 +19,7 @@ from recrawl.lab.web.responder import Responder
 from recrawl.lab.web.truth import Truth, as_http
 from recrawl.model import DAY
 from recrawl.page import content as page
-from recrawl.urls import resolved
+from recrawl.urls import resolve_links
 
 BEGIN = units.time("2026-01-01")
 A, B = "https://a.example/news/1", "https://b.example/2?q=x"
@@ -55,7 +55,7 @@ def seen(truth, responder, version):
 def expected_links(truth, version):
     url = truth.trace.urls[int(truth.trace.page[version])]
     raw = truth.trace.contents["links"][version].as_py() or []
-    return {as_http(link) for link in resolved(raw, url) if link} - {as_http(url)}
+    return {as_http(link) for link in resolve_links(raw, url) if link} - {as_http(url)}
 
 
 def check_round_trip(whole):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from recrawl.errors import extra
 from recrawl.fetch.result import TOO_MANY_REQUESTS
 from recrawl.page.decode import unpack
-from recrawl.urls import resolved
+from recrawl.urls import resolve_links
 
 with extra("crawl", "Fetching"):
     from protego import Protego
@@ -57,7 +57,7 @@ def _parsed(result: FetchResult, now: float) -> RobotsRules:
     body = unpack(result.body, result.header(b"Content-Encoding"), MAX_FILE_BYTES).body
     text = body.decode("utf-8-sig", "replace").replace("\0", "")
     rules = Protego.parse(text)
-    sitemaps = resolved(list(rules.sitemaps)[:_MAX_SITEMAPS], result.url)
+    sitemaps = resolve_links(list(rules.sitemaps)[:_MAX_SITEMAPS], result.url)
     return RobotsRules(
         until=now + CACHE_SECONDS,
         rules=rules,

@@ -11,7 +11,7 @@ from recrawl.model import VISITS
 from recrawl.page import parse
 from recrawl.page.fingerprints import text_hash
 from recrawl.page.times import header_micros, micros
-from recrawl.urls import canonical, resolved
+from recrawl.urls import canonical, resolve_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def _outlinks(row: Row) -> Row:
     if "links" not in row:
         return {"nofollow": None}
     try:
-        links = resolved(row["links"], row["url"])
+        links = resolve_links(row["links"], row["url"])
     except BadUrl:
         return {}  # the validation rejects this visit
     left_out = (None, canonical(row["url"]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from recrawl.page.html_scanner import collapse_spaces, scan
-from recrawl.urls import resolved
+from recrawl.urls import resolve_links
 
 __all__ = ["MAX_LINKS", "VisiblePage", "collapse_spaces", "read_html"]
 
@@ -28,17 +28,17 @@ class VisiblePage:
 def read_html(body: bytes, url: str) -> VisiblePage:
     """What the UTF-8 page at a canonical URL shows; links are absolute and canonical."""
     page = scan(body, _MAX_HREFS)
-    base = (resolved([page.base], url)[0] if page.base else None) or url
+    base = (resolve_links([page.base], url)[0] if page.base else None) or url
     links = _links(page.hrefs, page.nofollow, base)
     links.pop(url, None)
     named = page.canonical.strip()
-    canonical = resolved([named], url)[0] if named else None
+    canonical = resolve_links([named], url)[0] if named else None
     return VisiblePage(page.title, page.text, canonical, list(links), list(links.values()))
 
 
 def _links(hrefs: list[str], nofollow: list[bool], base: str) -> dict[str, bool]:
     """Link → whether every occurrence has nofollow, in document order."""
-    targets = resolved(hrefs, base)
+    targets = resolve_links(hrefs, base)
     links = dict.fromkeys(targets, any(nofollow))
     if any(nofollow):
         for target, has_nofollow in zip(targets, nofollow, strict=True):

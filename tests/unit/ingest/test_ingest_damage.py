@@ -24,7 +24,7 @@ from recrawl import registry
 from recrawl.cli import app
 from recrawl.errors import BadInput
 from recrawl.ingest import crawl_files
-from recrawl.urls import resolved
+from recrawl.urls import resolve_links
 
 MAX_LOST = 6  # no format loses more than the record at the cut and what shares its line
 
@@ -359,5 +359,5 @@ def test_json_lines_are_read_back_unchanged(tmp_path_factory, rows, ascii_only):
         for name in set(row) - {"at", "digest_of", "links"}:
             assert back[name] == row[name]
         if row.get("links") is not None:
-            links = resolved(row["links"], row["url"])
+            links = resolve_links(row["links"], row["url"])
             assert back["links"] == [link for link in links if link not in (None, row["url"])]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recrawl import units
 from recrawl.errors import BadInput, BadUrl
-from recrawl.urls import canonical, host, resolved
+from recrawl.urls import canonical, host, resolve_links
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
@@ -74,7 +74,7 @@ class Truth:
     def links(self, version: int) -> list[str]:
         """The links that are URLs, each once and sorted."""
         page = self.trace.urls[bisect_right(self._start, version) - 1]
-        links = resolved(self._links[version].as_py() or (), page)
+        links = resolve_links(self._links[version].as_py() or (), page)
         return sorted({as_http(link) for link in links if link is not None})
 
     def alive(self, at: Time) -> list[str]:
