@@ -59,7 +59,7 @@ class FetchResult:
     def target(self) -> str | None:
         """The canonical URL of the Location header; None if there is none or it is no web page."""
         location = self.header(b"Location")
-        return urls.resolved([location], self.url)[0] if location else None
+        return urls.resolve_links([location], self.url)[0] if location else None
 
     def retry_after(self, now: float) -> float:
         """Seconds for which the host asks for no requests (429, 503); 0 if it does not ask."""
