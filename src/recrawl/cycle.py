@@ -1,4 +1,4 @@
-"""The loop: plan, fetch, record, learn. Written once; worlds differ by their engine."""
+"""One cycle of every crawl and replay: plan, fetch, record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recrawl.protocols import Engine, Policy, Recorder
 
 
-def turn(
+def run_cycle(
     history: Recorder,
     policy: Policy,
     engine: Engine,
@@ -25,10 +25,10 @@ def turn(
     ties: str = "hash",
     seed: int = 0,
 ) -> Plan:
-    """Plan what to fetch now, have it fetched, and record what it showed, batch by batch.
+    """Plan what to fetch now, fetch it, and record the visits batch by batch; returns the plan.
 
-    The policy learns from it at the beginning of the next turn. No batch is kept: there may be more
-    than fits into memory.
+    The policy learns from them when the next cycle is planned. Batches are not kept, since
+    together they may not fit into memory.
     """
     chosen = plan(history, budget, now=now, policy=policy, rules=rules, ties=ties, seed=seed)
     for batch in engine.fetch(chosen):

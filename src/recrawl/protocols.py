@@ -1,7 +1,7 @@
 """The extension points: one small Protocol each.
 
-A part is a class in the right folder with a `name`. Its constructor only stores keyword
-arguments, each with a default; learned values end in `_`. `recrawl.checks` says what else it owes.
+A part is a class with a `name`. Its constructor only stores keyword arguments, each with a
+default; learned values end in `_`. `recrawl.checks` holds the rest of the contract.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class History(Protocol):
 
     def pages(self) -> Pages: ...
     def signals(self) -> Signals | None:
-        """What others say of changes; None where nobody does."""
+        """The changes that sitemaps and feeds claim; None if there are no claims."""
 
     def models(self) -> Path | None:
-        """The folder where policies keep what they learned; None where nothing is kept."""
+        """The folder where policies keep fitted models; None if nothing is kept."""
 
     def database(self) -> Database | None:
         """The history's tables on disk; None for a history in memory."""
@@ -46,7 +46,7 @@ class Recorder(History, Protocol):
 
 
 class Planned(Protocol):
-    """What an engine sees of a plan: pages, the most wanted first, and when it was made."""
+    """A plan as an engine sees it: pages, the most important first, and when it was made."""
 
     @property
     def pages(self) -> Pages: ...
@@ -57,14 +57,14 @@ class Planned(Protocol):
 
 
 class Engine(Protocol):
-    """Whatever carries out a plan: visits in the schema VISITS, in batches as they are made."""
+    """Carries out a plan; returns visits in the schema VISITS, in batches as they are made."""
 
     def fetch(self, plan: Planned) -> Iterable[pa.Table]: ...
 
 
 @runtime_checkable
 class Policy(Protocol):
-    """Which pages now? Higher scores go sooner; NaN never wins."""
+    """Which pages now? Higher scores come first; NaN never wins."""
 
     name: ClassVar[str]
 
@@ -98,7 +98,7 @@ class Rate(Protocol):
 
 @runtime_checkable
 class Detector(Protocol):
-    """Does the later copy differ from the earlier one? Row by row; null where it cannot tell.
+    """Does the later copy differ from the earlier one? Row by row; null where that is unknown.
 
     Both tables have the columns of `model.VISITS`.
     """
@@ -126,7 +126,7 @@ class Reader(Protocol):
 
 
 class Source(Protocol):
-    """What a reader may know of its input, and where it puts what it cannot use."""
+    """The input of a reader, and where it puts records that it cannot use."""
 
     filename: str
     now: Time

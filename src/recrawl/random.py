@@ -1,4 +1,4 @@
-"""Randomness as a function of what it is for: no state, the same for rows in any order."""
+"""Random numbers as a function of page, seed and time: no state, the same for any order of rows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def mix(values: KeyArray) -> KeyArray:
     return values ^ (values >> np.uint64(31))
 
 
-def drawn(key: KeyArray, seed: int, now: float = 0.0) -> KeyArray:
-    """A number of 64 bits for each page, fixed by its key, the seed and the time."""
+def random_bits(key: KeyArray, seed: int, now: float = 0.0) -> KeyArray:
+    """64 random bits for each page; they depend on its key, the seed and the time only."""
     moment = np.array([now], dtype=np.float64).view(np.uint64)
     return mix(key ^ mix(moment ^ mix(np.array([seed % 2**64], dtype=np.uint64))))
 
 
 def uniform(key: KeyArray, seed: int, now: float = 0.0) -> FloatArray:
-    """A number in [0, 1) for each page, fixed by its key, the seed and the time."""
+    """A number in [0, 1) for each page; it depends on its key, the seed and the time only."""
     # 53 bits are what a float holds: with more, some would round up to 1
-    return (drawn(key, seed, now) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return (random_bits(key, seed, now) >> np.uint64(11)).astype(np.float64) * 2.0**-53

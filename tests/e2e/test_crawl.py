@@ -29,7 +29,7 @@ import recrawl
 from recrawl import registry
 from recrawl.cli import app
 from recrawl.crawl import CrawlClock, start_crawl
-from recrawl.cycle import turn
+from recrawl.cycle import run_cycle
 from recrawl.errors import BadInput, StoreBusy
 from recrawl.fetch import LiveEngine
 from recrawl.lab.crawled import judge
@@ -138,7 +138,7 @@ def test_a_live_crawl_gives_the_metrics_of_the_replay(world, tmp_path, policy):
         for day in range(13):
             web.clock.set(world.window[0] + day * DAY)
             spend = Budget(share=1.0) if day <= 2 else budget
-            turn(store, scorer, engine, spend, now=web.clock.now(), ties="id")
+            run_cycle(store, scorer, engine, spend, now=web.clock.now(), ties="id")
     live = judge(world, [tmp_path / "store"], warm_up=3).runs[0]
     run = summary(daily(world, replay(world, policy, budget, ties="id")))
     for metric in ("change_ratio", "freshness", "age_days", "new_links_per_fetch"):

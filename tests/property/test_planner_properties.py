@@ -14,7 +14,7 @@ from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
 from recrawl.planner.plan import Plan, plan
 from recrawl.planner.rules import Rule
-from recrawl.random import drawn
+from recrawl.random import random_bits
 
 NOW = 1_800_000_000.0
 
@@ -105,7 +105,7 @@ def test_best_first_ties_by_the_seeded_order_whatever_the_row_order(rows, fetche
     past = Past(hosts)
     budget = Budget(fetches=fetches, host_cap=cap)
     chosen = ids(plan(past, budget, now=NOW, policy=Given(score), seed=seed))
-    ties = drawn(past.pages().key, seed)
+    ties = random_bits(past.pages().key, seed)
     assert chosen == sorted(chosen, key=lambda i: (-score[i], ties[i]))
     shuffle = np.random.default_rng(seed).permutation(len(rows))
     past._pages = past._pages.take(shuffle)

@@ -10,7 +10,7 @@ from recrawl.checks import build_pages, sample_pages
 from recrawl.errors import BadInput
 from recrawl.history.intervals import outcomes, past
 from recrawl.model import DAY, Intervals
-from recrawl.rates.bounds import LEAST, MOST
+from recrawl.rates.bounds import MAX_RATE, MIN_RATE
 from recrawl.rates.cho import cho
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.gamma import Gamma
@@ -71,7 +71,7 @@ def test_mle_of_regular_visits():
     assert rate("mle", pages, prior=0.0) == pytest.approx(0.356675, abs=5e-7)
 
 
-@pytest.mark.parametrize(("changed", "known"), [(True, MOST), (False, LEAST)])
+@pytest.mark.parametrize(("changed", "known"), [(True, MAX_RATE), (False, MIN_RATE)])
 def test_mle_without_prior_has_ends(changed, known):
     assert rate("mle", one_page([1.0, 2.0], [changed] * 2), prior=0.0) == known
 
@@ -100,7 +100,7 @@ def test_weights(name, weight, chance):
     found = READINGS[name](pages, Cycles.at(7 * DAY, pages, 1.0))
     assert found == pytest.approx(weight, abs=5e-7)
     assert from_rate(found, np.array([4.0])).p_change == pytest.approx(chance, abs=5e-7)
-    assert rate(name, pages) == pytest.approx(max(weight, LEAST), abs=5e-7)
+    assert rate(name, pages) == pytest.approx(max(weight, MIN_RATE), abs=5e-7)
 
 
 def test_code_weights_cycles_not_visits():

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recrawl.cycle import turn
+from recrawl.cycle import run_cycle
 from recrawl.model import Budget
 from recrawl.public import public
 
@@ -98,7 +98,7 @@ class LiveCrawl:
             new_pages += self.discovery.add_linked(now=now)
             allowed = self.pace.allowed(self.store, now=now, until=now + self.every)
         budget = Budget(fetches=allowed, discover=self.discover, every=self.every)
-        plan = turn(
+        plan = run_cycle(
             self.store, self.policy, self, budget, now=now, rules=self.rules, seed=self.seed
         )
         counts = _visit_counts(self.store, now)

@@ -12,7 +12,7 @@ from recrawl.errors import BadInput
 from recrawl.evolve import page_simulation, state_simulation
 from recrawl.evolve.evaluate import n_rows
 from recrawl.evolve.terminals import TERMINALS, needs_outcomes, terminal_codes
-from recrawl.random import drawn
+from recrawl.random import random_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -143,7 +143,7 @@ class Simulator:
         """The rows of pages by priority: the first wins a tie."""
         if self.ties == "id":
             return np.arange(len(self.changes))
-        return np.argsort(drawn(self.changes.key, self.seed), kind="stable")
+        return np.argsort(random_bits(self.changes.key, self.seed), kind="stable")
 
     @cached_property
     def words(self) -> NDArray[np.uint64]:

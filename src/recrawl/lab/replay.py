@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recrawl import units
-from recrawl.cycle import turn
+from recrawl.cycle import run_cycle
 from recrawl.errors import BadInput
 from recrawl.files import whole_file
 from recrawl.history.memory import MemoryHistory
@@ -202,7 +202,7 @@ def replay(
             raw.append((number, 0, page, np.full(len(page), np.nan)))
         else:
             for i, portion in enumerate(portions):
-                done = turn(history, judge, engine, portion, now=now + i, ties=ties, seed=seed)
+                done = run_cycle(history, judge, engine, portion, now=now + i, ties=ties, seed=seed)
                 raw.append((number, i, done.pages.page_id.astype(np.int64), done.p_change))
     numbers, part, pages, p_change = zip(*raw, strict=True)
     sizes = [len(page) for page in pages]

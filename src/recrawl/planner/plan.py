@@ -16,7 +16,7 @@ from recrawl.planner.rules import RuleColumns, rule_columns
 from recrawl.planner.signals import SignalEvidence, evidence, multiply_odds, odds_factors
 from recrawl.protocols import Forecaster
 from recrawl.public import public
-from recrawl.random import drawn
+from recrawl.random import random_bits
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
 from recrawl.results import Results
@@ -225,7 +225,7 @@ def find_candidates(
         policy=policy,
         signals=signals,
         score=policy.score(pages, now) * rules.weight * signal_gain(policy, signals, pages, now),
-        ties=drawn(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
+        ties=random_bits(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
         rules=rules,
         eligible=~rules.never & (rules.pin | (now >= due(pages, rules))),
         fetches=fetches(budget, len(pages)),
@@ -279,7 +279,7 @@ def _whole(quota: float, now: Time) -> int:
     >>> round(sum(_whole(0.2, now=cycle) for cycle in range(10_000)) / 10_000, 1)
     0.2
     """
-    chance = float(drawn(np.zeros(1, np.uint64), 0, now)[0]) * 2.0**-64
+    chance = float(random_bits(np.zeros(1, np.uint64), 0, now)[0]) * 2.0**-64
     return int(quota + chance)
 
 

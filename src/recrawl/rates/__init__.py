@@ -1,1 +1,1 @@
-"""How often does a page change? One file each."""
+"""Estimators of how often pages change, in changes a day: one file each."""

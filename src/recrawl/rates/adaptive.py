@@ -1,4 +1,4 @@
-"""How often does a page change, as a weighted share of its visits? See `weighted`."""
+"""Rates from a weighted share of the visits; see `weighted`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Adaptive:
-    """A reading of `weighted` as changes a day, a cycle being `cycle_days`.
+    """A reading of `weighted` in changes a day, with cycles of `cycle_days`.
 
-    Zeros become `bounds.LEAST`. A rate knows no `now`: the current cycle is the one after the
+    Zeros become `bounds.MIN_RATE`. A rate has no `now`: the current cycle is the one after the
     latest visit to any of the pages.
     """
 
@@ -31,5 +31,5 @@ class Adaptive:
         return bounded(READINGS[self.name](pages, cycles) / self.cycle_days)
 
 
-#: One class a reading, so that each is found by its name like any other part.
+#: One class per reading, so that the registry finds each by its name.
 globals().update({part.__name__: part for part in named_parts(Adaptive, READINGS)})

@@ -1,4 +1,4 @@
-"""How slow or fast may an estimate be? Rates feed divisions, so both ends are declared."""
+"""The lowest and highest rate. Others divide by rates, so no rate is 0 or infinite."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from recrawl.model import FloatArray
 
-LEAST = 1e-9  #: changes a day: one in 2.7 million years
-MOST = 1e9  #: changes a day
-INSTANT = 1e-9  #: days, 86 µs: two visits are never closer for an estimator
+MIN_RATE = 1e-9  #: changes a day: one in 2.7 million years
+MAX_RATE = 1e9  #: changes a day
+MIN_DAYS = 1e-9  #: between two visits, for an estimator: 86 µs
 
 
 def bounded(rate: FloatArray) -> FloatArray:
-    """The rates, none below `LEAST` or above `MOST`; keeps their order."""
-    return np.clip(rate, LEAST, MOST)
+    """The rates clipped to `MIN_RATE` … `MAX_RATE`."""
+    return np.clip(rate, MIN_RATE, MAX_RATE)

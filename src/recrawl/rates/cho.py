@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.rates.bounds import INSTANT, bounded
+from recrawl.rates.bounds import MIN_DAYS, bounded
 from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
@@ -30,5 +30,5 @@ class Cho:
 
     def rate(self, pages: Pages) -> FloatArray:
         per_interval = cho(pages.n_compared, pages.n_changes)
-        per_day = per_interval * pages.n_compared / np.maximum(pages.exposure, INSTANT)
+        per_day = per_interval * pages.n_compared / np.maximum(pages.exposure, MIN_DAYS)
         return bounded(np.where(pages.n_changes > 0, per_day, smoothed(pages)))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def gamma_quantiles(shape: FloatArray, days: FloatArray, q: tuple[float, ...]) -> FloatArray:
-    """Quantiles of Gamma(shape, days), a row a page and a column a quantile."""
+    """Quantiles of Gamma(shape, days), one row per page, one column per quantile."""
     return bounded(gammaincinv(shape[:, None], np.array(q)) / days[:, None])
 
 
@@ -36,7 +36,7 @@ class Gamma:
         return bounded(shape / days)
 
     def quantiles(self, pages: Pages, q: tuple[float, ...] = (0.05, 0.95)) -> FloatArray:
-        """Quantiles of each page's rate: a row a page, a column a quantile."""
+        """Quantiles of each page's rate: one row per page, one column per quantile."""
         return gamma_quantiles(*self._posterior(pages), q)
 
     def _posterior(self, pages: Pages) -> tuple[FloatArray, FloatArray]:

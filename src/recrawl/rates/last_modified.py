@@ -1,4 +1,4 @@
-"""How often does a page change, if the server tells when it last did?"""
+"""How often does a page change, if the server sends Last-Modified?"""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 def quiet_days(intervals: Intervals) -> FloatArray:
     """Days of each interval in which the page is known not to have changed: the papers' min(T, I).
 
-    All of it where no change was seen. Where one was seen and Last-Modified is missing, or lies
-    outside the interval and so cannot be true, half of it: the mean for one change at any time.
+    The whole interval where no change was seen. Half of it where one was seen and Last-Modified is
+    missing or outside the interval: the mean for one change at a random time.
     """
     age = (intervals.at - intervals.modified) / DAY
-    told = (age >= 0.0) & (age <= intervals.days)
-    since_change = np.where(told, age, intervals.days / 2.0)
+    is_inside = (age >= 0.0) & (age <= intervals.days)
+    since_change = np.where(is_inside, age, intervals.days / 2.0)
     return np.where(intervals.changed, since_change, intervals.days)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from recrawl.rates.bounds import INSTANT, bounded
+from recrawl.rates.bounds import MIN_DAYS, bounded
 from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
@@ -27,5 +27,5 @@ class Lln:
 
     def rate(self, pages: Pages) -> FloatArray:
         n, x = pages.n_compared, pages.n_changes
-        visits_a_day = n / np.maximum(pages.exposure, INSTANT)
+        visits_a_day = n / np.maximum(pages.exposure, MIN_DAYS)
         return bounded(np.where(x > 0, visits_a_day * x / (n + self.alpha - x), smoothed(pages)))

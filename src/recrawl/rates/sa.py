@@ -1,4 +1,4 @@
-"""How often does a page change, learned one visit at a time in constant memory?"""
+"""How often does a page change? Updated visit by visit, in constant memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from recrawl.history.intervals import outcomes
-from recrawl.rates.bounds import INSTANT, bounded
+from recrawl.rates.bounds import MIN_DAYS, bounded
 from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Sa:
     """Stochastic approximation of Avrachenkov, Patil & Thoppe (2020).
 
     y ← y + (k+1)^−η · [I·(y + p) − y], I = 1 when visit k+1 showed a change, p = visits a day.
-    Starts from, and for a page never seen to change stays with, the smoothed rate.
+    It starts at the smoothed rate, and stays there for a page never seen to change.
     """
 
     name: ClassVar[str] = "sa"
@@ -28,10 +28,10 @@ class Sa:
         self.eta = eta
 
     def rate(self, pages: Pages) -> FloatArray:
-        begin = smoothed(pages)
-        visits_a_day = pages.n_compared / np.maximum(pages.exposure, INSTANT)
-        learned = _approach(*outcomes(pages), visits_a_day, begin, self.eta)
-        return bounded(np.where(pages.n_changes > 0, learned, begin))
+        start = smoothed(pages)
+        visits_a_day = pages.n_compared / np.maximum(pages.exposure, MIN_DAYS)
+        learned = _approach(*outcomes(pages), visits_a_day, start, self.eta)
+        return bounded(np.where(pages.n_changes > 0, learned, start))
 
 
 @njit(cache=True)

@@ -1,4 +1,4 @@
-"""How often does a page change, if half a change in half a day is assumed of every page?"""
+"""How often does a page change? Its changes over its exposure, plus half a change in half a day."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def smoothed(pages: Pages) -> FloatArray:
 
 
 def quantiles(pages: Pages, q: tuple[float, ...]) -> FloatArray:
-    """Where the rate lies, a row a page and a column a quantile: Gamma(X + ½, exposure + ½)."""
+    """Quantiles of Gamma(X + ½, exposure + ½): one row per page, one column per quantile."""
     return gamma_quantiles(np.asarray(pages.n_changes + 0.5), pages.exposure + 0.5, q)
 
 

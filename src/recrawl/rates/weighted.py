@@ -1,9 +1,9 @@
-"""Which share of its visits showed a change, and do recent ones count for more?
+"""The share of visits that showed a change, with more or less weight on recent ones.
 
-NAD, SAD, AAD and GAD of Tan & Mitra (2010): λ = Σ w·I. The thesis that compares them (Santos 2013)
-says one thing and its code does another, so both are here. `*-text` weighs a page's compared visits
-in their order, oldest first. `*-code` weighs the cycles 1 … c − 1, whether visited or not.
-All are changes a cycle and may be 0: policies want the papers' zeros, the rates lift them.
+NAD, SAD, AAD and GAD of Tan & Mitra (2010): λ = Σ w·I. In the thesis that compares them (Santos
+2013) text and code differ, so both are here. `*-text` weighs a page's compared visits in their
+order, oldest first. `*-code` weighs the cycles 1 … c − 1, visited or not. All are changes a cycle
+and may be 0: policies use the papers' zeros, the rates raise them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cycles:
-    """Which cycle is it? Cycle 0 took the first copy of all; `current` is the papers' c."""
+    """Numbers of cycles. Cycle 0 took the first copies; `current` is the papers' c."""
 
     zero: Time
     length: float  #: seconds
@@ -88,16 +88,16 @@ def sad_code(pages: Pages, cycles: Cycles) -> FloatArray:
 
 def aad_code(pages: Pages, cycles: Cycles) -> FloatArray:
     """The sum of the cycles that saw a change, over 1 + … + (c − 1)."""
-    seen = past(pages)
-    weight = np.where(seen.changed, cycles.of(seen.at), 0.0)
-    return seen.sums(weight) / (cycles.done * (cycles.done + 1.0) / 2.0)
+    visits = past(pages)
+    weight = np.where(visits.changed, cycles.of(visits.at), 0.0)
+    return visits.sums(weight) / (cycles.done * (cycles.done + 1.0) / 2.0)
 
 
 def gad_code(pages: Pages, cycles: Cycles) -> FloatArray:
     """Σ 2^(cycle−1) / (2^(c−1) − 1), scaled by 2^(1−c) so that no power overflows."""
-    seen = past(pages)
-    weight = np.where(seen.changed, np.exp2(cycles.of(seen.at) - 1.0 - cycles.done), 0.0)
-    return seen.sums(weight) / (1.0 - exp2(-cycles.done))
+    visits = past(pages)
+    weight = np.where(visits.changed, np.exp2(cycles.of(visits.at) - 1.0 - cycles.done), 0.0)
+    return visits.sums(weight) / (1.0 - exp2(-cycles.done))
 
 
 READINGS: Final[dict[str, Callable[[Pages, Cycles], FloatArray]]] = {
@@ -113,7 +113,7 @@ READINGS: Final[dict[str, Callable[[Pages, Cycles], FloatArray]]] = {
 
 
 def named_parts(base: type, readings: Iterable[str]) -> list[type]:
-    """A class for each reading, with its name and its docstring."""
+    """One class per reading, with its name and docstring."""
     return [
         type(
             "".join(word.capitalize() for word in name.split("-")),

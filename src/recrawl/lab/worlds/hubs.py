@@ -11,7 +11,7 @@ from recrawl.lab.worlds.times import mixed_rates, seasonal
 from recrawl.lab.worlds.web import lay_out
 from recrawl.lab.worlds.words import Topical, word
 from recrawl.lab.worlds.world import World, above_0, changes, counts, generator, shares, world_of
-from recrawl.random import drawn, mix
+from recrawl.random import mix, random_bits
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, KeyArray
@@ -34,7 +34,7 @@ class Lists(Topical):
         return [targets[p][:size] for p, size in zip(page.tolist(), sizes, strict=True)]
 
     def _targets(self, page: int, size: int) -> list[str]:
-        key = drawn(np.array([page], np.uint64), self.seed, 1.0)
+        key = random_bits(np.array([page], np.uint64), self.seed, 1.0)
         place: KeyArray = np.arange(size, dtype=np.uint64)
         draw = mix(key + place)
         leaves = (draw % np.uint64(1_000) < self.external * 1_000).tolist()

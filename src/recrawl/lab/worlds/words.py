@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.random import drawn, mix
+from recrawl.random import mix, random_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class Topical:
 
     def texts(self, page: IntArray, edition: IntArray) -> list[str]:
         """Equal for equal page and edition, different otherwise."""
-        key = drawn(page.astype(np.uint64), self.seed)
+        key = random_bits(page.astype(np.uint64), self.seed)
         lasting = self._words(page, key, LASTING)
         fleeting = self._words(page, mix(key ^ mix(edition.astype(np.uint64))), FLEETING)
         rows = zip(lasting.tolist(), fleeting.tolist(), edition.tolist(), strict=True)

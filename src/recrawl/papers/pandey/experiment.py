@@ -19,7 +19,7 @@ from recrawl.allocate.whole import spread, whole_visits
 from recrawl.lab.experiment import ExperimentTask, run_experiment
 from recrawl.model import DAY
 from recrawl.policies.user_centric import gain_per_change, refresh_worth, shrunk_rate
-from recrawl.random import drawn
+from recrawl.random import random_bits
 from recrawl.rates.cho import cho
 from recrawl.search.quality import visibility
 from recrawl.urls import keys
@@ -82,7 +82,7 @@ class Trial:
         last = len(study.live) - 1
         half = last // 2
         end, begin = (last, 0) if mode == "in-sample" else (half, half)
-        key = np.argsort(np.argsort(drawn(keys(urls), 0)))
+        key = np.argsort(np.argsort(random_bits(keys(urls), 0)))
         return Trial(study, range(1, end + 1), range(begin, last + 1), key)
 
     @cached_property
