@@ -162,12 +162,12 @@ def reliability(
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         axes.plot([0, 1], [0, 1], color="#bbbbbb", linewidth=0.8)
-        for policy, found in truth.items():
-            enough = found.count >= MIN_FORECASTS
+        for policy, calibration in truth.items():
+            enough = calibration.count >= MIN_FORECASTS
             _line(
                 axes,
-                found.predicted[enough],
-                found.observed[enough],
+                calibration.predicted[enough],
+                calibration.observed[enough],
                 styles[policy],
                 marker="o",
                 markersize=3,

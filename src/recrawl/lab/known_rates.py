@@ -43,11 +43,11 @@ def best(rate: FloatArray, budget: float, *, most: float = np.inf) -> dict[str, 
     if not moving.size:
         return {"change_ratio": 0.0, "freshness": 1.0, "age_days": 0.0}
     visits = _change_ratio_rates(moving, min(budget, most * len(moving)), most)
-    found = (visits * -np.expm1(-moving / visits)).sum()
+    changes = (visits * -np.expm1(-moving / visits)).sum()
     fresh = _fresh(moving, freshness_rates(moving, budget)).sum() + len(rate) - len(moving)
     age = _age(moving, age_rates(moving, budget)).sum()
     return {
-        "change_ratio": float(found / budget),
+        "change_ratio": float(changes / budget),
         "freshness": float(fresh / len(rate)),
         "age_days": float(age / len(rate)),
     }

@@ -207,12 +207,12 @@ class Trace:
 
 @njit(cache=True)
 def _latest(start, valid_from, page, at):  # type: ignore[no-untyped-def]
-    found = np.empty(len(page), np.int64)
+    version = np.empty(len(page), np.int64)
     for i in range(len(page)):
         first, end = start[page[i]], start[page[i] + 1]
         place = np.searchsorted(valid_from[first:end], at[i], side="right")
-        found[i] = first + place - 1 if place else -1
-    return found
+        version[i] = first + place - 1 if place else -1
+    return version
 
 
 def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Trace:

@@ -15,7 +15,7 @@ from recrawl.units import show_time
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recrawl.lab.worlds.world import PageContent, World
+    from recrawl.lab.worlds.world import WorldContent, World
     from recrawl.model import IntArray
 
 BATCH = 20_000  # versions in memory at once
@@ -53,7 +53,7 @@ def _write_bits(world: World, file: Path) -> None:
     lines.tofile(file)
 
 
-def _batches(world: World, content: PageContent) -> Iterator[pa.Table]:
+def _batches(world: World, content: WorldContent) -> Iterator[pa.Table]:
     versions = np.diff(world.start) + 1
     first = np.concatenate([[0], np.cumsum(versions)])
     urls = np.array(world.urls, dtype=object)
@@ -64,7 +64,7 @@ def _batches(world: World, content: PageContent) -> Iterator[pa.Table]:
 
 
 def _table(
-    world: World, content: PageContent, urls: list[str], page: IntArray, version: IntArray
+    world: World, content: WorldContent, urls: list[str], page: IntArray, version: IntArray
 ) -> pa.Table:
     change = np.maximum(world.start[page] + version - 1, 0)
     changed = world.at[change] if len(world.at) else np.full(len(page), world.window[0])

@@ -22,7 +22,7 @@ START: Time = 1_767_225_600.0  #: midnight of 2026-01-01, a Thursday, when every
 MAX_PAGE_DAYS = 500_000_000  #: pages times days
 
 
-class PageContent(Protocol):
+class WorldContent(Protocol):
     """The text and links of versions of pages; rows are independent, version 0 is the first."""
 
     def texts(self, page: IntArray, version: IntArray) -> list[str]: ...
@@ -39,7 +39,7 @@ class World:
     start: IntArray
     at: FloatArray  #: whole seconds, which every file format stores exactly
     window: tuple[Time, Time]
-    content: PageContent | None  #: None: the world has only changes, and is written as bits
+    content: WorldContent | None  #: None: the world has only changes, and is written as bits
     truth: Mapping[str, Column]  #: parameters of each page, such as its rate
 
     def __len__(self) -> int:
@@ -134,7 +134,7 @@ def world_of(
     *,
     days: int,
     seed: int,
-    content: PageContent | None = None,
+    content: WorldContent | None = None,
     **truth: Column,
 ) -> World:
     """The world made by a part; `changed` has the page and the day of each change, in any order."""
