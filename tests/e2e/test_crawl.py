@@ -259,7 +259,7 @@ def test_sitemaps_are_trusted_on_hosts_where_they_were_right(world, tmp_path):
     with serve(world, manual=True, behaviours=behaviours) as web:
         until = web.clock.now() + 9 * DAY
         crawl(web, tmp_path / "store", until=until, budget="80/day", sitemaps=True)
-        liars = {h for h in web.truth.hosts if behaviours.of(h).lastmod == "restamped"}
+        restamping = {h for h in web.truth.hosts if behaviours.of(h).lastmod == "restamped"}
     store = recrawl.open(tmp_path / "store")
     hosts = {r["host_id"]: r["host"] for r in store.query("FROM hosts").to_pylist()}
     tally = store.signals().tally
@@ -267,7 +267,7 @@ def test_sitemaps_are_trusted_on_hosts_where_they_were_right(world, tmp_path):
     for row in range(len(tally["host"])):
         changed = tally["found"][row] + tally["missed"][row]
         same = tally["false_alarms"][row] + tally["quiet"][row]
-        lying = hosts[int(tally["host"][row])] in liars
+        lying = hosts[int(tally["host"][row])] in restamping
         if same > 20:
             checked["restamped" if lying else "true"] += 1
             assert (tally["false_alarms"][row] / same > 0.8) == lying

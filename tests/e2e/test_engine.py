@@ -257,12 +257,12 @@ PRIVATE = [
 
 
 def test_private_addresses_are_neither_fetched_nor_returned():
-    inward = {
+    redirects = {
         f"http://public.example/{i}": (302, {"Location": f"http://{host}/"}, b"")
         for i, host in enumerate(PRIVATE)
     }
-    with serving(inward) as site, LiveEngine(proxy=site.url(), delay=0.0) as engine:
-        rows = fetch_rows(engine, *inward)
+    with serving(redirects) as site, LiveEngine(proxy=site.url(), delay=0.0) as engine:
+        rows = fetch_rows(engine, *redirects)
         assert [row["status"] for row in rows] == [302] * len(PRIVATE)
         before = len(site.log)
         rows = fetch_rows(

@@ -272,11 +272,13 @@ def test_origins_are_those_of_hosts_in_scope(store):
         assert discovery.origins() == [host[:-1] for host in hosts]
 
 
-INWARD = ["127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1", "2130706433", "localhost:80"]
+PRIVATE_HOSTS = ["127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1", "2130706433", "localhost:80"]
 
 
 def test_links_to_private_addresses_are_not_added(store):
-    found = [urls.canonical(f"http://{host}/") for host in [*INWARD, "x.localhost", "8.8.8.8"]]
+    found = [
+        urls.canonical(f"http://{host}/") for host in [*PRIVATE_HOSTS, "x.localhost", "8.8.8.8"]
+    ]
     for allow_private, new in ((False, 1), (True, 6)):
         discovery = Discovery(store, Scope(reach="any"), [A], allow_private=allow_private)
         discovery.start(now=NOON)

@@ -108,11 +108,11 @@ class Downloader:
         request = Request(url, headers=self._headers | dict(headers), meta=self._meta)
         try:
             response = await self._crawler.engine.download_async(request)
-        except Exception as error:  # noqa: BLE001 - whatever a server provokes is a failed visit
+        except Exception as error:  # noqa: BLE001 - any error that a server causes is a failed visit
             problem = self._problem(error, url)
-            seconds = None if problem == NOT_PUBLIC else perf_counter() - start  # nothing was sent
+            seconds = None if problem == NOT_PUBLIC else perf_counter() - start  # no request sent
             return FetchResult(url, at, NO_ANSWER, {}, b"", seconds, problem)
-        return _answer(url, at, response, perf_counter() - start)
+        return _to_result(url, at, response, perf_counter() - start)
 
     def _problem(self, error: Exception, url: str) -> str:
         if isinstance(error, DownloadTimeoutError):
@@ -128,7 +128,7 @@ class Downloader:
         return "connect" if "onnect" in type(error).__name__ else "failed"
 
 
-def _answer(url: str, at: float, response: Response, seconds: float) -> FetchResult:
+def _to_result(url: str, at: float, response: Response, seconds: float) -> FetchResult:
     if not 100 <= response.status <= 599:
         return FetchResult(url, at, NO_ANSWER, {}, b"", seconds, "failed")
     headers: Any = response.headers
