@@ -45,7 +45,7 @@ def data(trace):
 
 
 def test_the_study_is_what_weekly_crawls_show(trace, data):
-    assert len(data.look.crawls) == 10
+    assert len(data.snapshot.crawls) == 10
     assert len(data) == len(trace)
     end = trace.window[1]
     links = trace.links
@@ -61,10 +61,10 @@ def test_the_study_is_what_weekly_crawls_show(trace, data):
 def test_with_one_interval_looking_around_tells_the_truth_better(world, data):
     """Hubs of a topic grow together: their last week says more of a hub than its own alone."""
     truth, half = world.truth["rate"], np.arange(len(data)) % 2 == 0
-    target = data.look.intervals[-1].new
+    target = data.snapshot.intervals[-1].new
 
     def agreement(features):
-        x = table(data.look, features)
+        x = table(data.snapshot, features)
         taught = learner("hist-boost", "count", max_iter=60).fit(x[half], target[half])
         return spearman(truth[~half], taught.predict(x[~half]))
 
@@ -84,7 +84,11 @@ def quick(monkeypatch):
     small["ngboost"] = {"count": small["lightgbm"]["count"]}
     monkeypatch.setattr(learners, "LEARNERS", small)
     monkeypatch.setattr(learners, "_seeded", lambda _, seed: {"random_state": seed})
-    for name, value in {"TRIED": 3, "ASKED": 3, "LEAVES": (2, 10)}.items():
+    for name, value in {
+        "N_TREES_TUNING": 3,
+        "N_TREES_IMPORTANCE": 3,
+        "LEAF_SIZES": (2, 10),
+    }.items():
         monkeypatch.setattr(dang_models, name, value)
 
 

@@ -18,7 +18,8 @@ def dang(
     trace: Annotated[Path, typer.Argument(help="A trace with texts and links.")],
     history: Annotated[int, typer.Option(min=0, max=8, help="Intervals looked back at.")] = 8,
     mode: Annotated[
-        Mode, typer.Option(help="strict, or paper: what is to be told leaks as it did there.")
+        Mode,
+        typer.Option(help="strict, or paper: the target leaks into the features as it did there."),
     ] = Mode.strict,
     every: Annotated[str, typer.Option(help="Time between crawls.")] = "7d",
     window: Annotated[str | None, typer.Option(help="A..B, instead of the trace's own.")] = None,

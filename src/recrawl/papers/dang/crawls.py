@@ -1,4 +1,4 @@
-"""What do features look at? The same pages at several times, and what came between."""
+"""What features are computed from: the same pages at several times, and what came between."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Crawl:
-    """The pages as they were at one time: a column a fact, a row a page."""
+    """The pages at one time: a column a fact, a row a page."""
 
     urls: pa.Array
     bytes: FloatArray  #: of the page
@@ -30,11 +30,11 @@ class Crawl:
     words: FloatArray
     distinct: FloatArray  #: words
     internal: FloatArray  #: links on the page that stay on its host and scheme
-    external: FloatArray  #: and those that leave
-    source: IntArray  #: of each link between these pages: the row it is on
-    target: IntArray  #: and the row it leads to
-    inside: BoolArray  #: it is internal
-    trusted: IntArray  #: rows that TrustRank begins at
+    external: FloatArray  #: links that leave it
+    source: IntArray  #: row of the page that each link between these pages is on
+    target: IntArray  #: row of the page that it leads to
+    inside: BoolArray  #: whether it is internal
+    trusted: IntArray  #: rows that TrustRank starts at
 
     @cached_property
     def trust(self) -> FloatArray:
@@ -43,7 +43,7 @@ class Crawl:
 
 @dataclass(frozen=True)
 class Interval:
-    """What the later of two visits showed that the earlier had not; NaN where that is unknown."""
+    """New links of the later of two visits; NaN if unknown."""
 
     days: FloatArray  #: between the two, by page
     new_internal: FloatArray
@@ -56,11 +56,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Where one stands: the last interval is the one to be told.
+    """What is known at one time; the last interval is the prediction target.
 
-    Strictly nothing of that interval is seen, and the present is the crawl before it. Else the
-    present is the crawl that ends it, and the change rates of related pages count it too: so did
-    the study of Dang et al. (2021). Counts are made those of an interval of `unit` days.
+    If `strict`, features use nothing of that interval, and the present is the crawl before it. If
+    not, the present is the crawl that ends it, and the change rates of related pages include it, as
+    in the study of Dang et al. (2021). Counts are scaled to an interval of `unit` days.
     """
 
     crawls: Sequence[Crawl]  #: oldest first; one more than intervals, or none
@@ -72,16 +72,16 @@ class Snapshot:
 
     @property
     def present(self) -> int:
-        """The number of the crawl that static features are of."""
+        """The index of the crawl that static features use."""
         return len(self.crawls) - 1 - self.strict
 
     @property
     def history(self) -> int:
-        """How many intervals lie before the one to be told."""
+        """How many intervals come before the target."""
         return len(self.intervals) - 1
 
     def interval(self, back: int) -> Interval:
-        """The interval so many before the one to be told."""
+        """The interval `back` before the target."""
         if back < self.strict or back > self.history:
             raise BadInput(
                 f"history must be within the {self.history} intervals that came before. "

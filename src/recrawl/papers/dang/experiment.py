@@ -1,7 +1,7 @@
-"""Look back, look around (Dang et al. 2021): which pages get new links, and what tells it?
+"""Look back, look around (Dang et al. 2021): which pages get new links, and what predicts it?
 
-A trace is crawled weekly; of its pages three quarters teach and one quarter is the test, three
-times over. Results are kept in a folder; an interrupted experiment continues from them.
+A trace is crawled weekly. Three quarters of its pages are for training and one quarter for the
+test, three times over. Results are kept in a folder; an interrupted experiment continues from them.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ REPETITIONS = 3
 WORKERS = 2
 
 
-def told_kinds(study: Study) -> list[str]:
-    """The kinds of links of which enough pages show new ones to learn and to test."""
-    able = []
+def predictable_kinds(study: Study) -> list[str]:
+    """The kinds of links with enough pages that show new ones, to train and to test."""
+    kinds = []
     for kind in KINDS:
         came = study.count[kind] > 0
         splits = [Split.of(len(study), seed) for seed in range(REPETITIONS)]
         parts = [part for s in splits for part in (s.train, s.test)] + [splits[0].development]
         if all(2 <= came[part].sum() <= len(part) - 2 for part in parts):
-            able.append(kind)
-    if not able:
+            kinds.append(kind)
+    if not kinds:
         raise BadInput(
             "Some pages must show new links in the last interval, and some none, for there to be "
-            f"anything to tell. Got {', '.join(_share(study, kind) for kind in KINDS)}; "
+            f"anything to predict. Got {', '.join(_share(study, kind) for kind in KINDS)}; "
             "try another --every or --window."
         )
-    return able
+    return kinds
 
 
 def _share(study: Study, kind: str) -> str:
@@ -52,7 +52,7 @@ def dang(
     study: Study, folder: Path, *, history: int = 8, progress: Progress | None = None
 ) -> dict[str, Result]:
     """Run what is left of the experiment: the result of each step by its name."""
-    kinds, settings = told_kinds(study), _settings(study, history)
+    kinds, settings = predictable_kinds(study), _settings(study, history)
     total = len(kinds) * (2 + 3 * REPETITIONS)
     results: dict[str, Result] = {}
 
@@ -107,7 +107,7 @@ def _run(experiment: Experiment, method: str, *arguments: Any) -> Result:
 
 def _settings(study: Study, history: int) -> str:
     """The digest of everything that shapes the results."""
-    look = study.look
-    parts = [*study.rate.values(), *study.count.values(), study.changed, look.vectors]
-    parts += [part for crawl in look.crawls for part in (crawl.bytes, crawl.trusted)]
-    return digest(*parts, history, look.strict, look.unit, len(look.intervals))
+    snapshot = study.snapshot
+    parts = [*study.rate.values(), *study.count.values(), study.changed, snapshot.vectors]
+    parts += [part for crawl in snapshot.crawls for part in (crawl.bytes, crawl.trusted)]
+    return digest(*parts, history, snapshot.strict, snapshot.unit, len(snapshot.intervals))

@@ -1,4 +1,4 @@
-"""Which features go together? The families of Dang et al. (2021), and the few that do best."""
+"""The families of features of Dang et al. (2021), and the few features that do best."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ SN = [*IN, *map(around, [*SP, *IN])]
 
 
 def dp(history: int = HISTORY) -> list[Feature]:
-    """What the page was, and the links that came, up to so many intervals back."""
+    """The page in the past, and its new links, up to `history` intervals back."""
     changing = [content_size, text_size, text_quality, *BOTH]
     lags = [lag(feature, back) for feature in changing for back in _backs(history)]
     return lags + [average(count, history) for count in BOTH if history]
 
 
 def dn(history: int = HISTORY) -> list[Feature]:
-    """What the network was, and the links that came to related pages.
+    """The network in the past, and the new links of related pages.
 
-    How often those change is there for any history, as in the paper.
+    The change rates of those are included for any history, as in the paper.
     """
     lags = [lag(feature, back) for feature in IN for back in _backs(history)]
     counts = [around(lag(count, back)) for count in BOTH for back in _backs(history)]
@@ -58,7 +58,7 @@ def dn(history: int = HISTORY) -> list[Feature]:
 
 
 def lbla(links: str, history: int = HISTORY) -> list[Feature]:
-    """Look back, look around: the new links of the page and of related pages, and no more."""
+    """Look back, look around: only the new links of the page and of related pages."""
     count = COUNTS[links]
     own = [lag(count, back) for back in _backs(history)]
     own += [average(count, history)] if history else []
@@ -66,7 +66,7 @@ def lbla(links: str, history: int = HISTORY) -> list[Feature]:
 
 
 def lbla_rate(links: str) -> list[Feature]:
-    """The same to tell how often a page shows new links, which its own past would give away."""
+    """The same to predict how often a page shows new links; its own past would leak the target."""
     return [around(change_rate(COUNTS[links]))]
 
 

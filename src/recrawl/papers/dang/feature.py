@@ -1,4 +1,4 @@
-"""What is a feature, and how does one make others of it?
+"""What is a feature, and how are features derived from others?
 
 A feature is static or dynamic (of one crawl, or of its past too), and of the page or the network
 (of the page alone, or of others too): SP, SN, DP, DN (Dang et al. 2021). `lag` makes any of them
@@ -26,7 +26,7 @@ NETWORK = {"SP": "SN", "SN": "SN", "DP": "DN", "DN": "DN"}
 
 @dataclass(frozen=True)
 class Feature:
-    """A column for every look, some crawls back."""
+    """A function that gives a column of a snapshot, some crawls back."""
 
     name: str
     family: str
@@ -34,11 +34,11 @@ class Feature:
 
 
 def static(family: str) -> Callable[[Callable[[Crawl], FloatArray]], Feature]:
-    """Make a function of a crawl the feature of its name."""
+    """Decorator: makes a feature of a function of a crawl."""
 
     def made(function: Callable[[Crawl], FloatArray]) -> Feature:
-        def read(look: Snapshot, back: int) -> FloatArray:
-            return function(look.crawls[look.present - back])
+        def read(snapshot: Snapshot, back: int) -> FloatArray:
+            return function(snapshot.crawls[snapshot.present - back])
 
         return Feature(function.__name__, family, read)
 
@@ -46,85 +46,87 @@ def static(family: str) -> Callable[[Callable[[Crawl], FloatArray]], Feature]:
 
 
 def counted(function: Callable[[Interval], FloatArray]) -> Feature:
-    """Make a function of an interval the feature of its name: a count, by exposure.
+    """Decorator: makes a feature of a function that counts in an interval; scaled to `unit` days.
 
-    The interval to be told is 0 back: the target, which no strict look shows.
+    The interval 0 back is the target, which a strict snapshot does not show.
     """
 
-    def read(look: Snapshot, back: int) -> FloatArray:
-        interval = look.interval(back)
-        return function(interval) * look.unit / interval.days
+    def read(snapshot: Snapshot, back: int) -> FloatArray:
+        interval = snapshot.interval(back)
+        return function(interval) * snapshot.unit / interval.days
 
     return Feature(function.__name__, "DP", read)
 
 
 def lag(feature: Feature, back: int) -> Feature:
-    """The same, so many crawls before."""
+    """The same feature, `back` crawls earlier."""
     return Feature(
         f"{feature.name}-{back}",
         DYNAMIC[feature.family],
-        lambda look, more: feature.read(look, back + more),
+        lambda snapshot, more: feature.read(snapshot, back + more),
     )
 
 
 def average(feature: Feature, history: int) -> Feature:
-    """The mean of a count over the last so many intervals, by exposure."""
+    """The mean of a count over the last `history` intervals, weighted by their length."""
 
-    def read(look: Snapshot, _: int) -> FloatArray:
-        return _by_exposure(look, range(1, history + 1), lambda back: feature.read(look, back))
+    def read(snapshot: Snapshot, _: int) -> FloatArray:
+        return _by_exposure(
+            snapshot, range(1, history + 1), lambda back: feature.read(snapshot, back)
+        )
 
     return Feature(f"mean_{feature.name}", "DP", read)
 
 
 def change_rate(feature: Feature) -> Feature:
-    """How many of the known intervals show any of what a feature counts, by exposure."""
+    """The share of the known intervals in which a count is above 0, weighted by their length."""
 
-    def read(look: Snapshot, _: int) -> FloatArray:
-        def shown(back: int) -> FloatArray:
-            count = feature.read(look, back)
-            happens = look.unit / look.interval(back).days
+    def read(snapshot: Snapshot, _: int) -> FloatArray:
+        def has_any(back: int) -> FloatArray:
+            count = feature.read(snapshot, back)
+            happens = snapshot.unit / snapshot.interval(back).days
             return np.where(np.isnan(count), np.nan, (count > 0) * happens)
 
-        return _by_exposure(look, range(look.strict, look.history + 1), shown)
+        return _by_exposure(snapshot, range(snapshot.strict, snapshot.history + 1), has_any)
 
     return Feature(f"{feature.name}_rate", "DP", read)
 
 
 def around(feature: Feature) -> Feature:
-    """The same of related pages: its weighted mean."""
+    """The weighted mean of the feature over related pages."""
     return Feature(
         f"related_{feature.name}",
         NETWORK[feature.family],
-        lambda look, back: mean_around(look.near, feature.read(look, back)),
+        lambda snapshot, back: mean_around(snapshot.near, feature.read(snapshot, back)),
     )
 
 
 def mean_around(near: Neighbours, column: FloatArray) -> FloatArray:
-    """The weighted mean over those neighbours of which the column is known; NaN without any."""
+    """The weighted mean over the neighbours with a known value; NaN without any."""
     known = near.mean(np.isfinite(column).astype(np.float64))
     return _quotient(near.mean(np.nan_to_num(column, nan=0.0)), known)
 
 
 def _by_exposure(
-    look: Snapshot, backs: Sequence[int], shown: Callable[[int], FloatArray]
+    snapshot: Snapshot, backs: Sequence[int], column: Callable[[int], FloatArray]
 ) -> FloatArray:
-    """The mean over intervals, the long ones counting more; NaN where none is known."""
-    columns = [shown(back) for back in backs]
+    """The mean over intervals, weighted by their length; NaN where none is known."""
+    columns = [column(back) for back in backs]
     if not columns:
-        raise BadInput("history must hold an interval before the one to be told. Got none.")
+        raise BadInput("history must hold an interval before the target. Got none.")
     days = [
-        np.where(np.isnan(column), 0.0, look.interval(back).days)
-        for column, back in zip(columns, backs, strict=True)
+        np.where(np.isnan(values), 0.0, snapshot.interval(back).days)
+        for values, back in zip(columns, backs, strict=True)
     ]
     sums = np.sum(np.nan_to_num(columns, nan=0.0) * days, axis=0)
     return _quotient(sums, np.sum(days, axis=0))
 
 
 def _quotient(part: FloatArray, whole: FloatArray) -> FloatArray:
-    found: FloatArray = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
-    return found
+    ratio: FloatArray = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return ratio
 
 
-def table(look: Snapshot, features: Sequence[Feature]) -> FloatArray:
+def table(snapshot: Snapshot, features: Sequence[Feature]) -> FloatArray:
     """A row a page, a column a feature."""
-    return np.column_stack([feature.read(look, 0) for feature in features])
+    return np.column_stack([feature.read(snapshot, 0) for feature in features])

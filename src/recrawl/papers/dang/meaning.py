@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 GROUPS = 20
 
 
-def meaning(look: Snapshot) -> list[Feature]:
+def meaning(snapshot: Snapshot) -> list[Feature]:
     """The family SPsem: as many features as there are groups, at most GROUPS."""
-    columns = agglomerated(look.vectors)
+    columns = agglomerated(snapshot.vectors)
 
     def column(number: int) -> Feature:
         return Feature(f"meaning_{number}", "SP", lambda *_: columns[:, number])

@@ -1,4 +1,4 @@
-"""What do the links to a page tell of it? A function each."""
+"""Features of the links to a page, a function each."""
 
 from __future__ import annotations
 

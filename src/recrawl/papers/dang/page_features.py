@@ -1,4 +1,4 @@
-"""What does a page tell by itself? Static features, and the links that came; a function each."""
+"""Static features of a page by itself, and its new links, a function each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many new links a day would each page show, by its visits and those of pages like it?
+"""How many new links a day would each page show, given its visits and those of similar pages?
 
 Look back, look around (Dang et al. 2021), learned from recorded visits alone.
 """
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 OWN = [feature for feature in lbla("any") if feature.family == "DP"]
 RELATED = [feature for feature in lbla("any") if feature.family == "DN"]
-MOMENTS = 12  #: times of which a look around is made to learn from
-EVENTS = 20  #: visits with new links that must have been seen before a model is worth it
-PRIOR = 30.0  #: days that related pages count as before that
-_BRIEF = 1e-3  # days: shorter intervals say nothing of a rate
-#: One thread: of the few rows here more would only wait for each other.
+N_MOMENTS = 12  #: times at which related pages are looked at to learn from
+MIN_EVENTS = 20  #: visits with new links before a model is fitted
+PRIOR_DAYS = 30.0  #: that related pages count for before that
+MIN_DAYS = 1e-3  #: shorter intervals say nothing about a rate
+#: One thread: there are few rows.
 _FAST: dict[str, dict[str, Any]] = {
     "lightgbm": {"n_estimators": 150, "learning_rate": 0.06, "num_leaves": 15, "n_jobs": 1},
     "hist-boost": {"max_iter": 150, "learning_rate": 0.06, "max_leaf_nodes": 15},
@@ -36,7 +36,7 @@ _FAST: dict[str, dict[str, Any]] = {
 def link_visits(pages: Pages) -> Intervals:
     """The past visits whose new links are known."""
     intervals = past(pages)
-    return intervals.where(np.isfinite(intervals.new_links) & (intervals.days > _BRIEF))
+    return intervals.where(np.isfinite(intervals.new_links) & (intervals.days > MIN_DAYS))
 
 
 def look(visits: Intervals, near: Neighbours, *, before: Time = np.inf) -> Snapshot:
@@ -46,7 +46,7 @@ def look(visits: Intervals, near: Neighbours, *, before: Time = np.inf) -> Snaps
 
 
 def look_before_each(visits: Intervals) -> Snapshot:
-    """For every visit the visits to its page before it; nothing related."""
+    """For every visit the visits to its page before it; no related pages."""
     size = len(visits.at)
     nobody = Neighbours(np.full((size, 1), -1), np.zeros((size, 1)))
     return _look(visits, visits.start[visits.page], np.arange(size), nobody)
@@ -67,16 +67,16 @@ def _back(visits: Intervals, first: IntArray, row: IntArray) -> Interval:
 
 @dataclass
 class LinkRates:
-    """New links a day: a boosted Poisson model where enough was seen, else a closed form."""
+    """New links a day: a boosted Poisson model, or a closed form before enough is known."""
 
     seed: int = 0
     model_: Any = None
-    used_: BoolArray | None = None  #: features of which anything was known
+    used_: BoolArray | None = None  #: features with any known value
 
     def fit(self, visits: Intervals, near: Neighbours) -> LinkRates:
-        """Learn from visits, each with what was known before it."""
+        """Fit to visits, each with what was known before it."""
         self.model_ = None
-        if (visits.new_links > 0).sum() >= EVENTS:
+        if (visits.new_links > 0).sum() >= MIN_EVENTS:
             name = "lightgbm" if is_installed("lightgbm") else "hist-boost"
             model = learner(name, "count", seed=self.seed, **_FAST[name])
             x = examples(visits, near)
@@ -87,7 +87,7 @@ class LinkRates:
         return self
 
     def predict(self, visits: Intervals, near: Neighbours) -> FloatArray:
-        """Of each page; finite and above 0."""
+        """New links a day of each page; finite and above 0."""
         now = look(visits, near)
         if self.model_ is None:
             return _closed(visits, now)
@@ -97,12 +97,12 @@ class LinkRates:
 
 
 def examples(visits: Intervals, near: Neighbours) -> FloatArray:
-    """What was known before each visit: a row each, of features.
+    """What was known before each visit: a row a visit, a column a feature.
 
-    The page's own past is that up to the visit; related pages are looked at a few times only, each
-    look serving the visits from then to the next.
+    The page's own past is that up to the visit. Related pages are looked at N_MOMENTS times only,
+    each time for the visits until the next.
     """
-    moments = np.unique(np.quantile(visits.at, np.arange(MOMENTS) / MOMENTS, method="lower"))
+    moments = np.unique(np.quantile(visits.at, np.arange(N_MOMENTS) / N_MOMENTS, method="lower"))
     own, page = table(look_before_each(visits), OWN), visits.page
     related = np.full((len(own), len(RELATED)), np.nan)
     which = np.searchsorted(moments, visits.at, side="right") - 1
@@ -113,16 +113,16 @@ def examples(visits: Intervals, near: Neighbours) -> FloatArray:
 
 
 def _joined(own: FloatArray, related: FloatArray) -> FloatArray:
-    """All features of a row; for the mean of a page never compared stands that of related ones."""
+    """All features; the mean of a page never compared is replaced by that of related pages."""
     mean = len(OWN) - 1
     own[:, mean] = np.where(np.isnan(own[:, mean]), related[:, mean], own[:, mean])
     return np.hstack([own, related])
 
 
 def _closed(visits: Intervals, now: Snapshot) -> FloatArray:
-    """A gamma mean: the page's own visits, and related pages' mean for some days more."""
+    """A gamma mean: the page's own visits, and the mean of related pages for PRIOR_DAYS more."""
     overall = (visits.new_links.sum() + 0.5) / (visits.days.sum() + 0.5)
     new, days = visits.sums(visits.new_links), visits.sums(visits.days)
     around = np.nan_to_num(table(now, [RELATED[len(OWN) - 1]])[:, 0], nan=overall)
-    daily: FloatArray = (new + PRIOR * (0.9 * around + 0.1 * overall)) / (days + PRIOR)
+    daily: FloatArray = (new + PRIOR_DAYS * (0.9 * around + 0.1 * overall)) / (days + PRIOR_DAYS)
     return daily

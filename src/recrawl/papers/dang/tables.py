@@ -1,4 +1,4 @@
-"""What the paper found, what we found: Tables 2 and 3 and Figures 9 to 15 as text and curves."""
+"""The tables and figures of the study: Tables 2 and 3, Figures 9 to 15, beside the paper's."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ BASELINE: Final = {
 #: Figure 14, as far as the text gives its numbers.
 SPEARMAN: Final = {("external", "LCR", "LCR-ET"): 0.79, ("external", "LCR", "LCR-ET_LBLA"): 0.82}
 Paper = Callable[[str], Mapping[str, float]]
-SHOWN = 10  #: features of the highest importance
+N_IMPORTANCES = 10  #: features of the highest importance
 DRAWN: Final = ("NNL-ET_LBLA", "NNL-ET", "NNL-NGB", "NNL-LGB", "NNL-Av", "NNL-Pr", "CCR")
 
 
-def tables(study: Study, found: Mapping[str, Result]) -> str:
+def tables(study: Study, results: Mapping[str, Result]) -> str:
     """All of them, as Markdown; ours, and in brackets the paper's where it gives a number."""
-    kinds = [kind for kind in KINDS if f"{kind}-tune" in found]
-    lines = [*_new_links(study), "", *_leaves(found, kinds)]
+    kinds = [kind for kind in KINDS if f"{kind}-tune" in results]
+    lines = [*_new_links(study), "", *_leaves(results, kinds)]
     for kind in kinds:
         sections = (_rates, _presence, _importances, _spearman, _areas)
         for section in sections:
-            lines += ["", *section(found, kind)]
+            lines += ["", *section(results, kind)]
     for kind in (kind for kind in KINDS if kind not in kinds):
         lines += ["", f"New {kind} links: too few pages show any, or none, to learn and test on."]
     return "\n".join(lines) + "\n"
 
 
-def curves(found: Mapping[str, Result]) -> dict[str, str]:
+def curves(results: Mapping[str, Result]) -> dict[str, str]:
     """Figure 15 for each kind of links, as SVG."""
     drawn = {}
     for kind in KINDS:
-        if f"{kind}-rankings-0" in found:
-            runs = _runs(found, kind, "rankings")
+        if f"{kind}-rankings-0" in results:
+            runs = _runs(results, kind, "rankings")
             names = [name for name in DRAWN if name in runs[0]["curves"]]
             lines = {n: np.mean([r["curves"][n] for r in runs], axis=0).tolist() for n in names}
             styles = line_styles(DRAWN, "CCR")
@@ -76,15 +76,15 @@ def curves(found: Mapping[str, Result]) -> dict[str, str]:
     return drawn
 
 
-def _runs(found: Mapping[str, Result], kind: str, step: str) -> list[Result]:
-    return [result for name, result in found.items() if name.startswith(f"{kind}-{step}")]
+def _runs(results: Mapping[str, Result], kind: str, step: str) -> list[Result]:
+    return [result for name, result in results.items() if name.startswith(f"{kind}-{step}")]
 
 
 def _new_links(study: Study) -> Iterator[str]:
     yield "### Table 2: new links of an interval, mean ± standard deviation"
     yield ""
     rows = []
-    for number, interval in enumerate(study.look.intervals):
+    for number, interval in enumerate(study.snapshot.intervals):
         theirs = TABLE_2[number] if number < len(TABLE_2) else [("", "")] * 3
         ours = (interval.new, interval.new_internal, interval.new_external)
         cells = [
@@ -99,10 +99,10 @@ def _new_links(study: Study) -> Iterator[str]:
     yield "(the paper: 384,323 pages; 28.0 % internal, 7.6 % external)."
 
 
-def _leaves(found: Mapping[str, Result], kinds: Sequence[str]) -> Iterator[str]:
+def _leaves(results: Mapping[str, Result], kinds: Sequence[str]) -> Iterator[str]:
     yield "### Table 3: rows at a leaf, by history, as tuned"
     yield ""
-    leaves = {kind: found[f"{kind}-tune"]["leaf"] for kind in kinds}
+    leaves = {kind: results[f"{kind}-tune"]["leaf"] for kind in kinds}
     head = [str(name) for name in next(iter(leaves.values()))]
     rows = [
         [f"{kind} ({TABLE_3[kind]})", *(str(leaf[name]) for name in head)]
@@ -111,23 +111,23 @@ def _leaves(found: Mapping[str, Result], kinds: Sequence[str]) -> Iterator[str]:
     yield from markdown(("ours (paper)", *head), rows)
 
 
-def _rates(found: Mapping[str, Result], kind: str) -> Iterator[str]:
+def _rates(results: Mapping[str, Result], kind: str) -> Iterator[str]:
     figure = {"internal": 9, "external": 10}[kind]
     yield f"### Figure {figure}: how often a page shows new {kind} links, from static features"
     yield ""
-    yield from _scores(found, kind, "rates", lambda name: RATES.get((kind, name), {}))
+    yield from _scores(results, kind, "rates", lambda name: RATES.get((kind, name), {}))
 
 
-def _presence(found: Mapping[str, Result], kind: str) -> Iterator[str]:
+def _presence(results: Mapping[str, Result], kind: str) -> Iterator[str]:
     yield f"### Figure 12: whether new {kind} links come, by history"
     yield ""
     yield from _scores(
-        found, kind, "presence", lambda name: BASELINE[kind] if name == "NNL-Pr" else {}
+        results, kind, "presence", lambda name: BASELINE[kind] if name == "NNL-Pr" else {}
     )
 
 
-def _scores(found: Mapping[str, Result], kind: str, step: str, paper: Paper) -> Iterator[str]:
-    runs = [run["scores"] for run in _runs(found, kind, step)]
+def _scores(results: Mapping[str, Result], kind: str, step: str, paper: Paper) -> Iterator[str]:
+    runs = [run["scores"] for run in _runs(results, kind, step)]
     metrics = list(next(iter(runs[0].values())))
     rows = []
     for name in runs[0]:
@@ -145,23 +145,23 @@ def _cell(ours: Sequence[float], theirs: float | None = None) -> str:
     return text if theirs is None else f"{text} ({theirs:g})"
 
 
-def _importances(found: Mapping[str, Result], kind: str) -> Iterator[str]:
+def _importances(results: Mapping[str, Result], kind: str) -> Iterator[str]:
     yield f"### Figures 11 and 13: features that matter most, {kind} links"
     yield ""
     columns = []
     for what in ("rate", "presence"):
-        named = found[f"{kind}-importances"][what].items()
-        best = sorted(named, key=lambda pair: -pair[1][1])[:SHOWN]
+        named = results[f"{kind}-importances"][what].items()
+        best = sorted(named, key=lambda pair: -pair[1][1])[:N_IMPORTANCES]
         columns.append([f"{name} ({family}) {value:.3f}" for name, (family, value) in best])
     head = ("", "how often new links come, static", "whether they come now, all features")
     rows = [[str(i + 1), *pair] for i, pair in enumerate(zip(*columns, strict=True))]
     yield from markdown(head, rows)
 
 
-def _spearman(found: Mapping[str, Result], kind: str) -> Iterator[str]:
+def _spearman(results: Mapping[str, Result], kind: str) -> Iterator[str]:
     yield f"### Figure 14: Spearman's ρ of rankings, new {kind} links"
     yield ""
-    runs = [run["spearman"] for run in _runs(found, kind, "rankings")]
+    runs = [run["spearman"] for run in _runs(results, kind, "rankings")]
     rows = [
         [
             name,
@@ -175,10 +175,10 @@ def _spearman(found: Mapping[str, Result], kind: str) -> Iterator[str]:
     yield from markdown(("ranked by", *runs[0]), rows)
 
 
-def _areas(found: Mapping[str, Result], kind: str) -> Iterator[str]:
+def _areas(results: Mapping[str, Result], kind: str) -> Iterator[str]:
     yield f"### Figure 15: area under Precision@k%, number of new {kind} links"
     yield ""
-    runs = _runs(found, kind, "rankings")
+    runs = _runs(results, kind, "rankings")
     rows = [
         [
             name,
@@ -190,4 +190,4 @@ def _areas(found: Mapping[str, Result], kind: str) -> Iterator[str]:
     yield from markdown(("ranked by", "area", "of the ceiling"), rows)
     limit = np.mean([run["ceiling"] for run in runs])
     yield ""
-    yield f"The ceiling, {limit:.3f}, is the area of the truth itself with ties broken anew."
+    yield f"The ceiling, {limit:.3f}, is the area of the truth itself with ties broken at random."
