@@ -11,21 +11,21 @@ from recrawl.cli.common import progress_bar, say
 
 
 def radinsky(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="With texts.")],
-    pages: Annotated[int, typer.Option(help="Most pages, of those that pass.")] = 300,
-    alpha: Annotated[float, typer.Option(help="Least share of days a page must flip on.")] = 0.3,
-    n: Annotated[int, typer.Option("--n", help="Days to learn from.")] = 50,
-    k: Annotated[int, typer.Option("--k", help="Experts of a page.")] = 20,
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace with texts.")],
+    pages: Annotated[int, typer.Option(help="Pages at most, drawn from those that pass.")] = 300,
+    alpha: Annotated[float, typer.Option(help="Filter: flips on this share of days.")] = 0.3,
+    n: Annotated[int, typer.Option("--n", help="Training days.")] = 50,
+    k: Annotated[int, typer.Option("--k", help="Experts per page.")] = 20,
     days: Annotated[int, typer.Option(help="Days to predict, the last of the trace.")] = 60,
-    window: Annotated[int, typer.Option("--l", help="Days that features look back.")] = 1,
-    ahead: Annotated[int, typer.Option("--sigma", help="Days ahead.")] = 1,
+    window: Annotated[int, typer.Option("--l", help="Window of features, in days.")] = 1,
+    ahead: Annotated[int, typer.Option("--sigma", help="Days ahead that are predicted.")] = 1,
     detector: Annotated[str, typer.Option(help="What counts as a change.")] = "chi-squared",
     words: Annotated[int, typer.Option(help="Size of the vocabulary.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="Draws pages and bootstraps.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0,
     folder: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for results; an interrupted run continues.")
     ] = Path("radinsky"),
-    report: Annotated[Path | None, typer.Option(help="Write the tables: Markdown.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the tables here, as Markdown.")] = None,
     *,
     figures: Annotated[
         bool, typer.Option("--figures", help="Figures 6 to 8 too, as tables and as SVG in --out.")
