@@ -15,7 +15,7 @@ from recrawl.units import show_time
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recrawl.lab.worlds.world import WorldContent, World
+    from recrawl.lab.worlds.world import World, WorldContent
     from recrawl.model import IntArray
 
 BATCH = 20_000  # versions in memory at once
