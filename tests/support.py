@@ -1,4 +1,4 @@
-"""What other processes run in tests; importable there, unlike the tests."""
+"""Helpers that other processes of a test import."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write(path: str, first: int, pipe) -> None:
 
 
 def hold(path: str, ready, done) -> None:
-    """Hold the right to write until told otherwise."""
+    """Hold the right to write until `done` is set."""
     with Store.open(path) as store:
         store.append(batch(0))
         ready.set()
@@ -71,20 +71,20 @@ def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]
     return folder
 
 
-def asked() -> Workload:
-    """Nothing that tells versions: some have the digest of others."""
+def make_workload() -> Workload:
+    """Queries that do not tell versions apart: some versions share a digest."""
     return build_workload(
         ["version", *(f"page {i}" for i in range(BATCH - 99, BATCH))], np.ones(100)
     )
 
 
 def index_pages(path: str, pipe) -> None:
-    """Add visits and index them, over and over, telling when an update begins."""
+    """Add visits and index them, over and over; report each update that begins."""
     from recrawl.search.index import SearchIndex
 
     with Store.open(path) as store:
         index = SearchIndex(store)
-        impact = index.impact(asked())
+        impact = index.impact(make_workload())
         index.update(impact)
         for number in range(store.summary().visits // BATCH, 10_000):
             store.append(batch(number))

@@ -20,8 +20,8 @@ from recrawl.evolve.text import parse, write
 from recrawl.evolve.trees import Symbols, cross, random_tree, shrink, swap_node
 
 ALL = tuple(TERMINALS)
-WHATEVER = (-3.5, 0.0, 1e-9, 0.5, 1.0, 2.0, 1e300)
-SYMBOLS = Symbols(ALL, constants=WHATEVER, functions=tuple(range(len(OPERATORS))))
+CONSTANTS = (-3.5, 0.0, 1e-9, 0.5, 1.0, 2.0, 1e300)
+SYMBOLS = Symbols(ALL, constants=CONSTANTS, functions=tuple(range(len(OPERATORS))))
 
 
 @st.composite
@@ -30,8 +30,8 @@ def trees(draw, symbols=SYMBOLS, deepest=6):
     return random_tree(random, symbols, draw(st.integers(1, deepest)), full=draw(st.booleans()))
 
 
-def said(tree, known):
-    """What a tree says of one state, read off its nodes one by one."""
+def evaluate_plainly(tree, known):
+    """The score of one state, evaluated node by node."""
     stack = []
     for code, value in zip(tree.code.tolist(), tree.value.tolist(), strict=True):
         if code >= TERMINAL:
@@ -71,7 +71,7 @@ def binary(name, x, y):
     return {"+": lambda: x + y, "-": lambda: x - y, "*": lambda: x * y}[name]()
 
 
-def known_of(outcomes, last, now, days=1.0):
+def plain_terminals(outcomes, last, now, days=1.0):
     """The terminals of a page from the outcomes of its visits, oldest first."""
     n, x = len(outcomes), sum(outcomes)
     weights = [2.0**i for i in range(n)]
@@ -88,7 +88,7 @@ def known_of(outcomes, last, now, days=1.0):
     }
 
 
-def plain(contents, tree, fetches, *, warm_up, priority, explore):
+def simulate_plainly(contents, tree, fetches, *, warm_up, priority, explore):
     """The simulation in plain Python: picks, hits, stale copies and NDCG of each cycle."""
     pages, cycles = contents.shape[0], contents.shape[1] - 1
     outcomes, last = [[] for _ in range(pages)], [0] * pages
@@ -97,7 +97,9 @@ def plain(contents, tree, fetches, *, warm_up, priority, explore):
             outcomes[page].append(bool(contents[page, last[page]] != contents[page, now]))
             last[page] = now
     for now in range(warm_up + 1, cycles + 1):
-        score = [said(tree, known_of(outcomes[p], last[p], now)) for p in range(pages)]
+        score = [
+            evaluate_plainly(tree, plain_terminals(outcomes[p], last[p], now)) for p in range(pages)
+        ]
         order = sorted(range(pages), key=lambda p: (-score[p], priority[p]))
         explored = int(explore * fetches)
         picks = order[: fetches - explored]
@@ -127,7 +129,7 @@ def worlds(draw, longest=12, most=40):
     return (contents % 3 if flapping else contents).astype(np.uint16)
 
 
-def both(simulator, tree):
+def run_both_ways(simulator, tree):
     one, other = simulator.run_states(tree, keep=True), simulator.run_pages(tree, keep=True)
     for name in ("picks", "changed", "stale", "ndcg"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
@@ -143,16 +145,20 @@ def both(simulator, tree):
     explore=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.integers(0, 9),
 )
-def test_by_state_is_by_page_is_plain_python(contents, tree, share, warm_up, explore, seed):
+def test_states_pages_and_plain_python_agree(contents, tree, share, warm_up, explore, seed):
     pages, cycles = contents.shape[0], contents.shape[1] - 1
     warm_up = min(warm_up, cycles - 1)
     fetches = int(share * pages)
     simulator = Simulator(
         from_contents(contents), fetches, warm_up=warm_up, seed=seed, explore=explore, ndcg=True
     )
-    run = both(simulator, tree)
+    run = run_both_ways(simulator, tree)
     priority = np.argsort(simulator.order)
-    slow = list(plain(contents, tree, fetches, warm_up=warm_up, priority=priority, explore=explore))
+    slow = list(
+        simulate_plainly(
+            contents, tree, fetches, warm_up=warm_up, priority=priority, explore=explore
+        )
+    )
     np.testing.assert_array_equal(run.picks, [s[0] for s in slow])
     np.testing.assert_array_equal(run.changed, [s[1] for s in slow])
     np.testing.assert_array_equal(run.stale, [s[2] for s in slow])
@@ -172,7 +178,7 @@ def test_the_classics_agree_with_plain_python(seed, ties):
     for formula in CLASSIC:
         tree = parse(formula, ALL)
         priority = np.argsort(simulator.order)
-        slow = plain(contents, tree, 4, warm_up=2, priority=priority, explore=0.0)
+        slow = simulate_plainly(contents, tree, 4, warm_up=2, priority=priority, explore=0.0)
         expected = np.array([hits / 4 for _, hits, _, _ in slow])
         np.testing.assert_allclose(simulator.run(tree).change_ratio, expected, rtol=0, atol=1e-12)
 
@@ -187,13 +193,13 @@ def test_the_classics_agree_with_plain_python(seed, ties):
 def test_more_cycles_than_a_word_has_bits(tree, cycles, seed, share):
     random = np.random.default_rng(seed)
     bits = random.random((150, cycles)) < random.choice([0.0, 0.01, 0.3], (150, 1))
-    both(Simulator(from_bits(bits), int(share * 150), seed=seed, ndcg=True), tree)
+    run_both_ways(Simulator(from_bits(bits), int(share * 150), seed=seed, ndcg=True), tree)
 
 
 def test_a_thousand_cycles():
     random = np.random.default_rng(0)
     changes = from_bits(random.random((400, 1000)) < random.uniform(0, 0.2, (400, 1)))
-    run = both(Simulator(changes, 20, ndcg=True), parse("gad * t + aad", ALL))
+    run = run_both_ways(Simulator(changes, 20, ndcg=True), parse("gad * t + aad", ALL))
     assert len(run.changed) == 998
     assert 0 < run.change_ratio.mean() < 1
 
@@ -202,7 +208,7 @@ def test_a_thousand_cycles():
 @given(tree=trees(), seed=st.integers(0, 2**32))
 @example(tree=parse("0 * (1e300 * 1e300)", ALL), seed=0)
 @example(tree=parse("(0 - 0) ^ (0 - 1) + n * 0", ALL), seed=0)
-def test_a_simplified_tree_says_the_same(tree, seed):
+def test_a_simplified_tree_has_the_same_scores(tree, seed):
     random = np.random.default_rng(seed)
     rows = random.choice([0.0, 1e-7, 0.3, 1.0, 2.0, 57.0, 1e8], (len(ALL), 64))
     shorter = simplify(tree)
@@ -213,22 +219,24 @@ def test_a_simplified_tree_says_the_same(tree, seed):
 
 @settings(max_examples=100, deadline=None)
 @given(tree=trees(), seed=st.integers(0, 2**32))
-def test_the_evaluator_says_what_plain_python_says(tree, seed):
+def test_the_evaluator_agrees_with_plain_python(tree, seed):
     random = np.random.default_rng(seed)
     rows = random.choice([0.0, 0.3, 1.0, 2.0, 57.0, 1e8], (len(ALL), 16))
-    found = [said(tree, dict(zip(ALL, column, strict=True))) for column in rows.T.tolist()]
-    np.testing.assert_array_equal(scores(tree, rows), found)
+    expected = [
+        evaluate_plainly(tree, dict(zip(ALL, column, strict=True))) for column in rows.T.tolist()
+    ]
+    np.testing.assert_array_equal(scores(tree, rows), expected)
 
 
 @settings(max_examples=200, deadline=None)
 @given(tree=trees())
-def test_text_reads_back_to_the_same_tree(tree):
+def test_text_parses_back_to_the_same_tree(tree):
     assert parse(write(tree), ALL) == tree
 
 
 @settings(max_examples=200, deadline=None)
 @given(text=st.text(alphabet="nXt0123456789.+-*/^() logexpw,e\x00é²", max_size=40))
-def test_any_text_is_read_or_refused(text):
+def test_any_text_is_parsed_or_an_error(text):
     try:
         tree = parse(text, ("n", "X", "t"))
     except BadInput:  # and nothing else
@@ -253,9 +261,15 @@ def test_nan_never_wins():
     """NaN where X > 1, and elsewhere a score below all numbers but −inf: the NaN goes last."""
     bits = np.array([[1, 1, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]], np.bool_)  # X = 2, 0, 1 at first
     tree = parse("(1.5 - X) ^ 0.5 - 1e308", ALL)
-    run = both(Simulator(from_bits(bits), 2, ties="id"), tree)
+    run = run_both_ways(Simulator(from_bits(bits), 2, ties="id"), tree)
     assert run.picks[0].tolist() == [1, 2]
     always = parse("(0 - t) ^ 0.5", ALL)
-    assert both(Simulator(from_bits(bits), 2, ties="id"), always).picks[0].tolist() == [0, 1]
+    assert run_both_ways(Simulator(from_bits(bits), 2, ties="id"), always).picks[0].tolist() == [
+        0,
+        1,
+    ]
     infinite = parse("exp(X * 1e9)", ALL)
-    assert both(Simulator(from_bits(bits), 2, ties="id"), infinite).picks[0].tolist() == [0, 2]
+    assert run_both_ways(Simulator(from_bits(bits), 2, ties="id"), infinite).picks[0].tolist() == [
+        0,
+        2,
+    ]

@@ -1,4 +1,4 @@
-"""Columns and closed forms against plain, slow versions."""
+"""Columnar code and closed forms against plain, slow versions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from recrawl.search.terms import TermCounts, count_terms, word_hashes
 from recrawl.search.views import scale, view_probabilities
 
 SLOW = settings(deadline=None, max_examples=40)
-LOOKED = view_probabilities(60)
+P_VIEW = view_probabilities(60)
 
 
 @st.composite
@@ -53,7 +53,7 @@ def worlds(draw):
     return found, first, first + np.array(copies) - 1
 
 
-def plainly(found, copies, live):
+def plain_usefulness(found, copies, live):
     total = 0.0
     for query, asked in enumerate(found.frequency):
         rows = range(found.start[query], found.start[query + 1])
@@ -63,7 +63,7 @@ def plainly(found, copies, live):
             key=lambda p: (-score[copies[p]], p),
         )
         for rank, p in enumerate(answer, 1):
-            total += asked * LOOKED[rank] * score.get(int(live[p]), 0.0)
+            total += asked * P_VIEW[rank] * score.get(int(live[p]), 0.0)
     return total
 
 
@@ -73,21 +73,23 @@ def test_usefulness_is_what_eq_5_says(world):
     found, stale, live = world
     for copies in (stale, live):
         np.testing.assert_allclose(
-            usefulness(found, copies, live, LOOKED), plainly(found, copies, live), atol=1e-12
+            usefulness(found, copies, live, P_VIEW),
+            plain_usefulness(found, copies, live),
+            atol=1e-12,
         )
-    assert plainly(found, stale, live) <= plainly(found, live, live) + 1e-12
+    assert plain_usefulness(found, stale, live) <= plain_usefulness(found, live, live) + 1e-12
 
 
 @SLOW
 @given(worlds())
 def test_gain_is_the_difference_that_one_refresh_makes(world):
     found, stale, live = world
-    best = plainly(found, live, live)
+    best = plain_usefulness(found, live, live)
     for page in range(len(live)):
         copies = live.copy()
         copies[page] = stale[page]
-        gain = exact_gains(found, stale, live, LOOKED)[page]
-        np.testing.assert_allclose(gain, best - plainly(found, copies, live), atol=1e-12)
+        gain = exact_gains(found, stale, live, P_VIEW)[page]
+        np.testing.assert_allclose(gain, best - plain_usefulness(found, copies, live), atol=1e-12)
 
 
 @SLOW
@@ -97,7 +99,7 @@ def test_gain_is_the_difference_that_one_refresh_makes(world):
     st.floats(0.0, 1.0),
     st.floats(0.0, 1.0),
 )
-def test_approximated_gain_is_near_brute_force_on_smooth_lists(many, fall, one, other):
+def test_estimated_gains_are_near_exact_ones_on_smooth_lists(many, fall, one, other):
     """A list that falls as a power of the rank; a page goes from one place of it to another."""
     others = 10.0 * (np.arange(many) + 1.5) ** -fall
     curve = fit_curves(np.zeros(many, np.int64), others, 1)[0]
@@ -135,7 +137,7 @@ def test_curves_give_ranks_within_the_list_and_fall(scores):
 
 @SLOW
 @given(st.lists(st.text(max_size=60) | st.text("aZ09 -_@[`{/:éK東ｆ", max_size=60), max_size=6))
-def test_terms_are_the_words_counted(texts):
+def test_term_counts_are_word_counts(texts):
     texts = [text.replace("İ", "").replace("Σ", "") for text in texts]  # whose lower case is odd
     texts = ["".join(c for c in text if ord(c) < 0x10000) for text in texts]
     vocabulary = np.unique(word_hashes(texts)[1])
@@ -196,8 +198,8 @@ def test_visits_are_spread_evenly(visits, cycles):
         st.dictionaries(st.integers(0, 5), st.lists(st.integers(1, 9), max_size=4)), max_size=12
     )
 )
-def test_copies_hold_what_was_last_put(puts):
-    """Also once what is old was thrown out, and when taken up from disk in between."""
+def test_page_terms_are_those_last_put(puts):
+    """Also after old terms were dropped, and after loading from disk in between."""
     with TemporaryDirectory() as name:
         folder, held, copies = Path(name), {}, PageTerms()
         copies.grow(6)

@@ -26,12 +26,12 @@ def visits(column: str, values: list[Any], **more: list[Any]) -> pa.Table:
 
 def changed(detector: Detector, column: str, *pairs: tuple[Any, Any]) -> list[bool | None]:
     before, after = (visits(column, list(side)) for side in zip(*pairs, strict=True))
-    found = detector.changed(before, after)
-    assert isinstance(found, pa.BooleanArray)
-    return found.to_pylist()  # type: ignore[no-any-return]
+    differs = detector.changed(before, after)
+    assert isinstance(differs, pa.BooleanArray)
+    return differs.to_pylist()  # type: ignore[no-any-return]
 
 
-def test_all_are_found_and_keep_to_their_columns() -> None:
+def test_all_are_registered_and_use_only_the_columns_they_need() -> None:
     names = ["chi-squared", "digest", "links", "relevance", "shingles", "simhash"]
     assert list(parts("detector")) == names
     for name, part in parts("detector").items():
@@ -47,8 +47,8 @@ def test_digest() -> None:
     after = visits(
         "digest", [1, 2, 2, 2, None, 1], digest_of=["text"] * 2 + ["bytes"] + ["text"] * 2 + [None]
     )
-    found = make("detector", "digest").changed(before, after)
-    assert found.to_pylist() == [False, True, None, None, None, None]
+    differs = make("detector", "digest").changed(before, after)
+    assert differs.to_pylist() == [False, True, None, None, None, None]
 
 
 def test_simhash_counts_bits() -> None:
@@ -60,16 +60,16 @@ def test_simhash_counts_bits() -> None:
 def test_simhash_is_computed_where_it_was_not_recorded() -> None:
     before = visits("text", [PAGE, PAGE, None], simhash=[None, None, None])
     after = visits("text", [None, "no word in common", PAGE], simhash=[simhash(PAGE), None, None])
-    found = make("detector", "simhash").changed(before, after)
-    assert found.to_pylist() == [False, True, None]
+    differs = make("detector", "simhash").changed(before, after)
+    assert differs.to_pylist() == [False, True, None]
 
 
 def test_shingles() -> None:
     little = PAGE.replace("word100", "other")
     much = PAGE[: len(PAGE) // 2]
     pairs = [(PAGE, PAGE), (PAGE, little), (PAGE, much), ("", ""), ("", PAGE), (None, PAGE)]
-    found = changed(make("detector", "shingles"), "text", *pairs)
-    assert found == [False, False, True, False, True, None]
+    differs = changed(make("detector", "shingles"), "text", *pairs)
+    assert differs == [False, False, True, False, True, None]
     rewritten = (PAGE, PAGE.replace("word", "term"))
     assert changed(make("detector", "shingles", tau=1.0), "text", rewritten) == [False]
     assert changed(make("detector", "shingles", tau=1.0, inclusive=True), "text", rewritten) == [
@@ -100,10 +100,10 @@ def test_links() -> None:
 def test_chi_squared_known_answers(
     rows: tuple[list[int], list[int]], pooled: bool, statistic: float, dof: int, p: float
 ) -> None:
-    found = chi_squared(*rows, pooled=pooled)
-    assert found.statistic == pytest.approx(statistic, abs=1e-4)
-    assert found.dof == dof
-    assert found.p == pytest.approx(p, abs=6e-5 if p > 0.001 else 6e-7)
+    differs = chi_squared(*rows, pooled=pooled)
+    assert differs.statistic == pytest.approx(statistic, abs=1e-4)
+    assert differs.dof == dof
+    assert differs.p == pytest.approx(p, abs=6e-5 if p > 0.001 else 6e-7)
 
 
 def test_chi_squared_of_texts() -> None:

@@ -1,4 +1,4 @@
-"""Evolution: the same seed gives the same formula; what it learns a replay confirms."""
+"""Breeding score functions: deterministic, never worse, and confirmed by replays."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_best_never_gets_worse_and_beats_chance(world, name):
     if name == "thesis":  # with parsimony a shorter tree may replace a better one
         assert (np.diff(best) >= 0).all()
     assert run.kept[0].fitness > world.run(parse("t", BASIC)).change_ratio.mean()
-    for tree in run.kept:  # what is reported is what a simulation of the very tree finds
+    for tree in run.kept:  # reported numbers come from a simulation of the tree itself
         assert world.run(tree.simple).change_ratio.mean() == tree.fitness
     assert run.simulated < 40 * 7 + 50
 
@@ -69,7 +69,7 @@ def test_it_stops_when_nothing_gets_better(world):
     assert run.kept[0].fitness == 0.0
 
 
-def test_a_front(world):
+def test_the_kept_trees_of_two_measures_are_a_pareto_front(world):
     run = evolve(world, BASIC, PARETO, SMALL["modern"], seed=2)
     points = np.array([tree.points for tree in run.kept])
     assert (np.diff(points[:, 0]) < 0).all()
@@ -106,7 +106,7 @@ def test_selection():
     assert wild.spread == pytest.approx(np.std([1.0, 0.8, 0.0, 0.2]))
 
 
-def test_it_begins_with_what_is_known(world):
+def test_the_first_generation_holds_the_known_formulas(world):
     none = replace(PRESETS["modern"], individuals=5, generations=0)
     kept = evolve(world, (*BASIC, "rate"), RATIO, none).kept
     assert {"t", "X * t", "t * rate"} <= {write(tree.simple) for tree in kept}
@@ -114,13 +114,13 @@ def test_it_begins_with_what_is_known(world):
     assert {write(tree.simple) for tree in kept} == {"t", "t * rate"}
 
 
-def test_an_evolved_policy_copes_with_what_is_not_known(tmp_path):
+def test_an_evolved_policy_copes_with_unknown_sizes(tmp_path):
     save_formula(
         Formula(parse("t / bytes + exp(1e9 * rate)", (*ALL, "bytes"))), tmp_path / "policy.json"
     )
     pages = sample_pages()
-    found = make("policy", str(tmp_path / "policy.json")).score(pages, NOW)
-    assert np.isfinite(found).all()
+    score = make("policy", str(tmp_path / "policy.json")).score(pages, NOW)
+    assert np.isfinite(score).all()
     assert np.isnan(pages.bytes).any()
 
 
@@ -138,7 +138,7 @@ def test_folds_partition_the_pages():
         split_folds(1)
 
 
-def test_mixtures_of_measures():
+def test_weighted_sums_of_measures():
     assert parse_fitness("ndcg").weights == (("ndcg", 1.0),)
     for text, message in (("speed", "must be of"), ("ndcg=many", "weight")):
         with pytest.raises(BadInput, match=message):
@@ -173,8 +173,8 @@ def test_learning_new_links_and_sizes(folder, monkeypatch):
     monkeypatch.setitem(PRESETS, "modern", replace(SMALL["modern"], individuals=12, generations=2))
     trace = read_trace(folder)
     trace = trace.take(trace.alive())
-    found = learn(trace, measure="new-links", terminals=("t", "bytes", "rate"), budget="10%")
-    assert found.scores["train"] > 0
+    learned = learn(trace, measure="new-links", terminals=("t", "bytes", "rate"), budget="10%")
+    assert learned.scores["train"] > 0
     both = learn(trace, measure="ndcg=0.5,freshness=0.5", budget="10%", select="avg")
     assert 0 < both.scores["test"] <= 1
     with pytest.raises(BadInput, match="knows only bytes"):
@@ -183,7 +183,7 @@ def test_learning_new_links_and_sizes(folder, monkeypatch):
         learn(trace, terminals=("t", "colour"))
 
 
-def test_learning_from_too_little(tmp_path):
+def test_learning_needs_enough_pages_and_cycles(tmp_path):
     (tmp_path / "bits.txt").write_text("0101\n")
     with pytest.raises(BadInput, match="larger trace"):
         learn(read_bits(tmp_path))

@@ -1,4 +1,4 @@
-"""Known answers of simulated score functions, and input that must be refused."""
+"""Known answers of simulated score functions, and invalid input."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_nothing_changes_and_everything_does():
     for bits, expected in ((np.zeros((50, 9), np.bool_), 0.0), (np.ones((50, 9), np.bool_), 1.0)):
         run = Simulator(from_bits(bits), 5, ndcg=True).run(parse("t * X", ALL))
         assert run.change_ratio.mean() == expected
-        assert run.ndcg.tolist() == [1.0] * 7  # nothing to find counts as found
+        assert run.ndcg.tolist() == [1.0] * 7  # nothing to find counts as 1
         assert run.stale[-1] == (0 if expected == 0 else 45)
 
 
@@ -109,7 +109,7 @@ def test_a_column_of_the_pages():
         ({"explore": 1.5}, "explore must be"),
     ],
 )
-def test_settings_that_cannot_be_meant(settings, message):
+def test_invalid_settings(settings, message):
     with pytest.raises(BadInput, match=message):
         Simulator(from_bits(BITS), **{"fetches": 1, **settings})
     with pytest.raises(BadInput, match="shape"):
@@ -136,7 +136,7 @@ def test_settings_that_cannot_be_meant(settings, message):
         ("", "its end"),
     ],
 )
-def test_formulas_that_are_refused(text, message):
+def test_invalid_formulas(text, message):
     with pytest.raises(BadInput, match=message):
         parse(text, ("n", "X", "t"))
 
@@ -153,13 +153,13 @@ def test_latex(formula, expected):
     assert latex(parse(formula, ALL)) == expected
 
 
-def test_a_file_comes_back(tmp_path):
+def test_a_saved_file_loads_again(tmp_path):
     file = tmp_path / "policy.json"
     save_formula(Formula(parse("X / n * t ^ 0.5", ALL), 7.0, {"seed": 3}), file)
-    found = load_formula(file)
-    assert write(found.expression) == "X / n * t ^ 0.5"
-    assert found.expression.terminals == ("n", "X", "t")
-    assert (found.cycle_days, found.made) == (7.0, {"seed": 3})
+    formula = load_formula(file)
+    assert write(formula.expression) == "X / n * t ^ 0.5"
+    assert formula.expression.terminals == ("n", "X", "t")
+    assert (formula.cycle_days, formula.made) == (7.0, {"seed": 3})
 
 
 GOOD = {"recrawl-policy": 1, "formula": "t * X", "cycle_days": 1.0}
@@ -184,7 +184,7 @@ GOOD = {"recrawl-policy": 1, "formula": "t * X", "cycle_days": 1.0}
         (b"\xff\xfe\x00", "must be JSON"),
     ],
 )
-def test_files_that_are_refused(tmp_path, content, message):
+def test_invalid_files(tmp_path, content, message):
     file = tmp_path / "policy.json"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(BadInput, match=message):

@@ -1,4 +1,4 @@
-"""Quality, gain and scores against numbers worked out by hand."""
+"""Quality, gain and scores against numbers computed by hand; the index; the detector."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from recrawl.search.views import fit_exponent, scale, view_probabilities
 from recrawl.search.workload import build_workload
 
 
-def found_in(texts, queries, page=None, weight=None, by="tfidf"):
-    asked = build_workload(queries, np.ones(len(queries)))
-    counts = count_terms(texts, asked.vocabulary)
-    worth = scoring(by)(counts, CorpusStatistics.of(counts, len(asked.vocabulary)))
+def matches_in(texts, queries, page=None, weight=None, by="tfidf"):
+    workload = build_workload(queries, np.ones(len(queries)))
+    counts = count_terms(texts, workload.vocabulary)
+    term_score = scoring(by)(counts, CorpusStatistics.of(counts, len(workload.vocabulary)))
     page = np.arange(len(texts)) if page is None else np.array(page)
-    return find_matches(counts, worth, asked, page, weight)
+    return find_matches(counts, term_score, workload, page, weight)
 
 
-def test_inspection_k6():
+def test_view_probabilities_k6():
     p_view = view_probabilities(100)
     np.testing.assert_allclose(p_view[1], 0.382793, atol=5e-7)
     np.testing.assert_allclose(
@@ -53,11 +53,11 @@ def test_gain_of_a_refresh_k12(before, after, gain):
     score = np.array([10, 8, 6, 4, 2, before, after], float)
     page = np.array([0, 1, 2, 3, 4, 5, 5], np.int32)
     order = np.lexsort((page, -score))
-    found = Matches(np.array([0, 7]), order.astype(np.int32), score[order], np.ones(1), page)
+    matches = Matches(np.array([0, 7]), order.astype(np.int32), score[order], np.ones(1), page)
     stale, live = np.array([0, 1, 2, 3, 4, 5]), np.array([0, 1, 2, 3, 4, 6])
     p_view = view_probabilities(8)
-    assert exact_gains(found, stale, live, p_view)[5] == pytest.approx(gain, abs=5e-7)
-    both = [usefulness(found, copies, live, p_view) for copies in (live, stale)]
+    assert exact_gains(matches, stale, live, p_view)[5] == pytest.approx(gain, abs=5e-7)
+    both = [usefulness(matches, copies, live, p_view) for copies in (live, stale)]
     assert both[0] - both[1] == pytest.approx(gain, abs=5e-7)
 
 
@@ -73,44 +73,46 @@ def test_quality_of_the_papers_table_1():
         "Cancer association seeking volunteers to help raise awareness",
     ]
     # Documents 0-2 are live copies of pages 0-2; 3 and 4 ours of pages 0 and 1; 5 ours of page 3.
-    found = found_in([*live, *ours], ["cancer"], [0, 1, 2, 0, 1, 3], weight=np.ones(4))
+    matches = matches_in([*live, *ours], ["cancer"], [0, 1, 2, 0, 1, 3], weight=np.ones(4))
     web, p_view = np.array([0, 1, 2, -1]), view_probabilities(8)
     copies = np.array([3, 4, -1, 5])
-    assert quality(found, copies, web, p_view) == 0.0  # finds pages 1 and 3, of which none is left
+    assert (
+        quality(matches, copies, web, p_view) == 0.0
+    )  # finds pages 1 and 3, of which none is left
     copies[0] = 0  # pages 0, 1, 3 in this order; 0 is right
     best = 1 + 2**-1.5
-    assert quality(found, copies, web, p_view) == pytest.approx(1 / best)
+    assert quality(matches, copies, web, p_view) == pytest.approx(1 / best)
     copies[2] = 2  # pages 0, 1, 2, 3
-    assert quality(found, copies, web, p_view) == pytest.approx((1 + 3**-1.5) / best)
-    assert quality(found, web, web, p_view) == 1.0
+    assert quality(matches, copies, web, p_view) == pytest.approx((1 + 3**-1.5) / best)
+    assert quality(matches, web, web, p_view) == 1.0
 
 
 def test_tfidf_by_hand():
     texts = ["a cat and a cat", "dog", "cat dog dog"]
-    found = found_in(texts, ["cat"])
+    matches = matches_in(texts, ["cat"])
     idf = 1 + np.log(3 / 3)
-    assert dict(zip(found.document.tolist(), found.score, strict=True)) == pytest.approx(
+    assert dict(zip(matches.document.tolist(), matches.score, strict=True)) == pytest.approx(
         {0: np.sqrt(2) * idf**2 / np.sqrt(5), 2: idf**2 / np.sqrt(3)}
     )
-    both = found_in(texts, ["dog cat"])
+    both = matches_in(texts, ["dog cat"])
     assert both.document.tolist() == [2]  # only this page holds both
     assert both.score[0] == pytest.approx((1 + np.sqrt(2)) / np.sqrt(3))
 
 
 def test_a_term_in_every_page_still_has_a_score():
-    found = found_in(["web page"] * 5, ["web"])
-    assert (found.score > 0).all()
-    assert found.document.tolist() == [0, 1, 2, 3, 4]  # ties by page
+    matches = matches_in(["web page"] * 5, ["web"])
+    assert (matches.score > 0).all()
+    assert matches.document.tolist() == [0, 1, 2, 3, 4]  # ties by page
 
 
 def test_visibility_adds_up_to_usefulness():
-    found = found_in(["cat dog", "cat", "dog bird"], ["cat", "dog", "bird"])
+    matches = matches_in(["cat dog", "cat", "dog bird"], ["cat", "dog", "bird"])
     live, p_view = np.arange(3), view_probabilities(5)
-    total = visibility(found, live, p_view).sum()
-    assert total == pytest.approx(usefulness(found, live, live, p_view))
+    total = visibility(matches, live, p_view).sum()
+    assert total == pytest.approx(usefulness(matches, live, live, p_view))
 
 
-def test_click_curve_is_that_of_the_clicks():
+def test_the_exponent_is_fitted_to_clicks():
     rng = np.random.default_rng(0)
     ranks = np.arange(1, 51)
     clicked = rng.choice(ranks, 20_000, p=ranks**-2.0 / (ranks**-2.0).sum()).astype(float)
@@ -130,25 +132,25 @@ def test_links_and_pagerank():
 
 
 def test_queries_become_sets_of_terms():
-    asked = build_workload(
+    workload = build_workload(
         ["Cheap flights", "flights CHEAP cheap", "the of", "", "café"], np.array([2, 1, 5, 5, 1.0])
     )
-    assert asked.empty == 2
-    assert sorted(asked.frequency.tolist()) == [0.25, 0.75]
-    assert sorted(asked.term_frequency().tolist()) == [0.25, 0.75, 0.75]
+    assert workload.empty == 2
+    assert sorted(workload.frequency.tolist()) == [0.25, 0.75]
+    assert sorted(workload.term_frequency().tolist()) == [0.25, 0.75, 0.75]
 
 
-def written(tmp_path, name, text):
+def write_file(tmp_path, name, text):
     file = tmp_path / name
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def test_formats_of_queries_agree(tmp_path):
+def test_query_files_of_all_formats_agree(tmp_path):
     files = [
-        written(tmp_path, "a.tsv", "cat\t3\nbig dog\t1\n"),
-        written(tmp_path, "b.csv", 'query,user,frequency\ncat,ann,3\n"big dog",bob,1\n'),
-        written(
+        write_file(tmp_path, "a.tsv", "cat\t3\nbig dog\t1\n"),
+        write_file(tmp_path, "b.csv", 'query,user,frequency\ncat,ann,3\n"big dog",bob,1\n'),
+        write_file(
             tmp_path,
             "c.jsonl",
             "\n".join(
@@ -164,7 +166,7 @@ def test_formats_of_queries_agree(tmp_path):
 
 
 def test_old_queries_of_a_log_fade(tmp_path):
-    log = written(
+    log = write_file(
         tmp_path, "log.csv", "query,time,rank\ncat,1970-01-01T00:00:00Z,1\ndog,864000,3\n"
     )
     assert read_queries(log).frequency.tolist() == [1, 1]
@@ -175,7 +177,7 @@ def test_old_queries_of_a_log_fade(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("cat\n", "line 1: must have 2 columns"),
         ("cat\t1\ndog\t2\t3\n", "line 2: must have 2 columns"),
@@ -186,9 +188,9 @@ def test_old_queries_of_a_log_fade(tmp_path):
         ("", "must hold a word to search for"),
     ],
 )
-def test_bad_queries_are_refused_with_their_line(tmp_path, text, said):
-    with pytest.raises(BadInput, match=said):
-        read_workload(written(tmp_path, "q.tsv", text))
+def test_errors_of_query_files_name_the_line(tmp_path, text, message):
+    with pytest.raises(BadInput, match=message):
+        read_workload(write_file(tmp_path, "q.tsv", text))
 
 
 def test_unknown_scoring():
@@ -232,16 +234,16 @@ def test_bm25_is_that_of_the_index(tmp_path):
         index = SearchIndex(store)
         assert index.update().indexed == [0, 1, 2, 3, 4]
         assert index.update().indexed == []
-        shown = {r.page: r.score for r in index.search("DNS resolver")}
-    said = [f"{text.split()[0]}\n{text}" for text in texts]  # titles are searched too
-    found = found_in(said, ["dns resolver"], by="bm25")
-    ours = dict(zip(found.document.tolist(), found.score.tolist(), strict=True))
-    assert shown.keys() == ours.keys()
+        indexed = {r.page: r.score for r in index.search("DNS resolver")}
+    titled = [f"{text.split()[0]}\n{text}" for text in texts]  # titles are searched too
+    matches = matches_in(titled, ["dns resolver"], by="bm25")
+    ours = dict(zip(matches.document.tolist(), matches.score.tolist(), strict=True))
+    assert indexed.keys() == ours.keys()
     for page, score in ours.items():
-        assert shown[page] == pytest.approx(score, rel=1e-4)
+        assert indexed[page] == pytest.approx(score, rel=1e-4)
 
 
-def test_letters_written_without_spaces_are_found(tmp_path):
+def test_words_written_without_spaces_are_found(tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(["x 東京の天気", "x 京都"], 1_700_000_000))
         index = SearchIndex(store)
@@ -253,15 +255,15 @@ def test_letters_written_without_spaces_are_found(tmp_path):
 def test_the_index_follows_the_store(tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(["cat one", "dog two"], 1_700_000_000))
-        asked = build_workload(["cat", "dog", "bird"], np.ones(3))
+        workload = build_workload(["cat", "dog", "bird"], np.ones(3))
         index = SearchIndex(store)
-        impact = index.impact(asked)
+        impact = index.impact(workload)
         index.update(impact)
         assert impact.changes.tolist() == [0, 0]
         store.append(visits(["cat one", "bird two"], 1_700_086_400))
         assert index.outdated()[0].tolist() == [1]  # the other's copy is as it was
         again = SearchIndex(store)
-        kept = again.impact(asked)  # as if in another process
+        kept = again.impact(workload)  # as if in another process
         assert again.update(kept).indexed == [1]
         assert [r.url for r in again.search("bird")] == ["https://a.example/1"]
         assert again.search("dog") == []
@@ -289,21 +291,21 @@ def test_the_index_follows_the_store(tmp_path):
     ],
     ids=["nonsense", "cut", "terms cut", "terms gone"],
 )
-def test_damaged_gains_are_said_and_measured_anew(tmp_path, caplog, damage):
-    asked = build_workload(["cat", "dog"], np.ones(2))
+def test_damaged_gains_give_a_warning_and_are_measured_again(tmp_path, caplog, damage):
+    workload = build_workload(["cat", "dog"], np.ones(2))
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(["cat one", "dog two"], 1_700_000_000))
         index = SearchIndex(store)
-        index.update(index.impact(asked))
-        assert len(index.impact(asked)) == 2
+        index.update(index.impact(workload))
+        assert len(index.impact(workload)) == 2
         damage(index.folder)
-        again = index.impact(asked)
+        again = index.impact(workload)
         assert "Measuring starts again" in caplog.text
         assert len(again) == 0
         assert index.update(again).indexed == []
         assert (again.visibility > 0).all()
         caplog.clear()
-        kept = index.impact(asked)
+        kept = index.impact(workload)
         assert not caplog.text
         assert kept.visibility.tolist() == again.visibility.tolist()
 
@@ -316,7 +318,7 @@ def test_a_query_without_a_word_is_refused(tmp_path, query):
             index.search(query)
 
 
-def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
+def test_without_tantivy_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tantivy", None)
     with (
         Store.open(tmp_path / "s", create=True) as store,
@@ -325,12 +327,12 @@ def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
         SearchIndex(store)
 
 
-def test_relevance_sees_queries_begin_and_cease_to_match(tmp_path):
-    file = written(tmp_path, "q.tsv", "big cat\t1\ndog\t1\n")
-    judge = make("detector", f"relevance:queries={file}")
+def test_relevance_sees_queries_start_and_stop_matching(tmp_path):
+    file = write_file(tmp_path, "q.tsv", "big cat\t1\ndog\t1\n")
+    detector = make("detector", f"relevance:queries={file}")
     pairs = [
-        ("a cat", "a big cat", True),  # begins
-        ("dog", "bird", True),  # ceases
+        ("a cat", "a big cat", True),  # starts
+        ("dog", "bird", True),  # stops
         ("big cat", "cat, so big!", False),
         ("cat", "small cat", False),
         ("big dog", "dog", False),
@@ -340,11 +342,11 @@ def test_relevance_sees_queries_begin_and_cease_to_match(tmp_path):
     before, after = (
         pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
     )
-    assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]
+    assert detector.changed(before, after).to_pylist() == [expected for *_, expected in pairs]
 
 
-def test_relevance_sees_pages_move_into_and_out_of_the_first_places(tmp_path):
-    file = written(tmp_path, "q.tsv", "cat\t1\n")
+def test_relevance_sees_pages_enter_and_leave_the_top_places(tmp_path):
+    file = write_file(tmp_path, "q.tsv", "cat\t1\n")
     # Page i says cat once in i + 1 words: the shorter, the higher.
     texts = [" ".join(["cat", *["other"] * i]) for i in range(30)]
     with Store.open(tmp_path / "s", create=True) as store:
@@ -352,18 +354,18 @@ def test_relevance_sees_pages_move_into_and_out_of_the_first_places(tmp_path):
         index = SearchIndex(store)
         index.update(index.impact(read_workload(file)))
     measured = index.folder / "measured.npz"
-    judge = make("detector", f"relevance:queries={file},top=10,measured={measured}")
+    detector = make("detector", f"relevance:queries={file},top=10,measured={measured}")
     pairs = [
         (texts[25], texts[3], True),  # into
         (texts[2], texts[20], True),  # out of
         (texts[1], texts[4], False),  # within
         (texts[15], texts[28], False),
-        (texts[15], "other", True),  # ceases to match
+        (texts[15], "other", True),  # stops matching
     ]
     before, after = (
         pa.table({"text": pa.array(c, pa.string())}) for c in list(zip(*pairs, strict=True))[:2]
     )
-    assert judge.changed(before, after).to_pylist() == [said for *_, said in pairs]
+    assert detector.changed(before, after).to_pylist() == [expected for *_, expected in pairs]
     all_in = make("detector", f"relevance:top=30,measured={measured}")  # no more hold the word
     assert all_in.changed(before, after).to_pylist() == [False] * 4 + [True]
     with pytest.raises(BadInput, match="--objective search"):

@@ -1,4 +1,4 @@
-"""Policies that know what people search for."""
+"""Policies that use what people search for."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def queries(tmp_path_factory):
     return file
 
 
-def after(trace, policy, days=6):
+def train(trace, policy, days=6):
     """The policy after some days on which every page was visited."""
     engine = TraceEngine(trace)
     history = MemoryHistory(
@@ -72,7 +72,7 @@ def after(trace, policy, days=6):
 def test_a_page_that_searchers_see_change_comes_first(trace, queries):
     for raw in (True, False):
         policy = make("policy", f"user-centric:queries={queries}", raw=raw)
-        policy, pages, now = after(trace, policy)
+        policy, pages, now = train(trace, policy)
         score = policy.score(pages, now)
         assert np.argmax(score) == 0
         assert score[1] < score[0] / 2
@@ -80,35 +80,35 @@ def test_a_page_that_searchers_see_change_comes_first(trace, queries):
         assert policy.impact_.changes.tolist()[:3] == [5, 5, 0]
 
 
-def test_static_scores(trace, queries):
+def test_scoring_by_links(trace, queries):
     policy = make("policy", f"user-centric:queries={queries},scoring=inlinks")
-    policy, pages, now = after(trace, policy, days=3)
+    policy, pages, now = train(trace, policy, days=3)
     assert np.isfinite(policy.score(pages, now)).all()
 
 
 def test_small_changes_do_not_make_a_page_stale(trace):
-    policy, pages, _ = after(trace, make("policy", "staleness:tau=0.9"))
+    policy, pages, _ = train(trace, make("policy", "staleness:tau=0.9"))
     # Page 0 keeps most of its text from day to day, page 1 nothing but a word.
     assert policy.large_changes(pages).tolist()[:3] == [0, 5, 0]
-    policy, pages, _ = after(trace, make("policy", "staleness:tau=0.05"))
+    policy, pages, _ = train(trace, make("policy", "staleness:tau=0.05"))
     assert policy.large_changes(pages).tolist()[:3] == [5, 5, 0]
 
 
-def test_embarrassment_counts_looks(trace, queries):
+def test_embarrassment_counts_views(trace, queries):
     policy = make("policy", f"embarrassment:queries={queries},tau=0.05,visits_per_day=5")
-    policy, pages, now = after(trace, policy)
+    policy, pages, now = train(trace, policy)
     score = policy.score(pages, now)
     assert np.isfinite(score).all()
     assert score.max() > 0
 
 
-def test_replays_run_on_searchers_behalf(trace, queries):
+def test_replays_measure_gains_in_memory(trace, queries):
     done = replay(trace, f"user-centric:queries={queries}", Budget(fetches=2))
     assert done.spent() == 2 * (len(done.times) - 3)
     assert 0 in done.page[done.cycle == 3]  # seen to change, and in what is searched for
 
 
-def test_plans_of_a_store_measure_while_they_index(trace, queries, tmp_path):
+def test_plans_of_a_store_measure_gains_while_indexing(trace, queries, tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         for day in range(4):
             now = trace.window[0] + day * DAY
@@ -129,7 +129,7 @@ def test_a_file_of_queries_may_have_any_name(tmp_path, name):
     assert (policy.queries, policy.scoring) == (str(tmp_path / name), "bm25")
 
 
-def test_missing_queries_are_said(tmp_path, trace):
+def test_a_missing_query_file_is_an_error(tmp_path, trace):
     with pytest.raises(BadInput, match="must be a text file"):
         replay(trace, f"user-centric:queries={tmp_path / 'none.tsv'}", Budget(fetches=1))
     assert len(read_workload(_one(tmp_path))) == 1

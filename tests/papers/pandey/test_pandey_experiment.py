@@ -1,4 +1,4 @@
-"""The experiment on a small trace: both protocols, cut off and gone on, and as a command."""
+"""The experiment on a small trace: both protocols, resumed, and as a command."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def found(folder, tmp_path_factory):
+def experiment(folder, tmp_path_factory):
     trace = open_trace(folder)
     study = prepare_study(trace, title_workload(trace), every=DAY)
     kept = tmp_path_factory.mktemp("runs")
     return trace, study, kept, pandey(study, trace.urls, kept, budgets=BUDGETS)
 
 
-def test_all_refreshed_is_all_right_and_more_is_never_much_worse(found):
-    *_, runs = found
+def test_refreshing_all_pages_is_perfect_and_rivals_are_not_much_better(experiment):
+    *_, runs = experiment
     for run in runs:
         if run.share == 1.0:
             assert run.way == pytest.approx(1.0), run
@@ -59,8 +59,8 @@ def test_queries_are_cut_at_the_knee_of_relevance():
     assert above_knee(relevance).tolist() == [True] * 5 + [False] * 3
 
 
-def test_what_is_done_is_not_done_again(found):
-    trace, study, kept, runs = found
+def test_finished_runs_are_not_repeated(experiment):
+    trace, study, kept, runs = experiment
     files = {file: file.stat().st_mtime_ns for file in kept.glob("*.json")}
     assert len(files) == 2 * len(BUDGETS) * len(POLICIES)
     gone = next(iter(files))
@@ -70,14 +70,14 @@ def test_what_is_done_is_not_done_again(found):
         assert (file.stat().st_mtime_ns == at) == (file != gone)
 
 
-def test_the_tables(found):
-    _, study, _, runs = found
+def test_the_tables(experiment):
+    _, study, _, runs = experiment
     text = tables("web", study, runs)
     for said in ("in-sample: way", "split: way", "best τ", "refreshes a cycle for", "40 pages"):
         assert said in text
 
 
-def test_the_command_draws_and_says(folder, tmp_path):
+def test_the_command_draws_and_prints(folder, tmp_path):
     command = [
         sys.executable,
         "-m",

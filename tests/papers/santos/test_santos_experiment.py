@@ -1,4 +1,4 @@
-"""The experiment of the thesis: cut off at any point, it goes on and comes to the same."""
+"""The experiment of the thesis: after a kill it continues and gives the same results."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def protocol():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    told = []
+    reports = []
     found = santos(
         changes(),
         tmp_path_factory.mktemp("whole"),
         protocol(),
         clock=time.perf_counter,
-        progress=lambda *news: told.append(news),
+        progress=lambda *report: reports.append(report),
     )
-    assert [done for done, of, _ in told] == list(range(7))
-    assert told[0][2] == ""
-    assert told[-1][2]
+    assert [done for done, of, _ in reports] == list(range(7))
+    assert reports[0][2] == ""
+    assert reports[-1][2]
     return found
 
 
-def test_a_killed_experiment_goes_on(whole, tmp_path):
+def test_a_killed_experiment_continues(whole, tmp_path):
     folder = tmp_path / "killed"
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     process = subprocess.Popen(
