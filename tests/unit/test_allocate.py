@@ -260,7 +260,7 @@ def test_caps_that_do_not_bind_change_nothing():
         (RATES * 0, 1.0, None, "rate must be finite and above 0"),
         (RATES, 1.0, RATES * np.nan, "weight must be finite and above 0"),
         (RATES, 1.0, -RATES, "weight must be .* from -5.0 to -1.0"),
-        (RATES, 1.0, RATES[:2], r"weight must have a value a page.*\(2,\)"),
+        (RATES, 1.0, RATES[:2], r"weight must have a value for each page.*\(2,\)"),
         (RATES[:0], 1.0, None, "rate must be a column of at least one page"),
     ],
 )
@@ -287,5 +287,5 @@ def test_caps_without_sense_are_refused(host, cap, message):
 
 
 def test_told_must_be_a_column_of_truths():
-    with pytest.raises(BadInput, match="told must be true or false"):
+    with pytest.raises(BadInput, match="announced must be true or false"):
         allocate.mixed_rates(RATES, BUDGET, np.ones(3, bool))

@@ -1,4 +1,4 @@
-"""How often should each page be visited, if its rate is known? Optimal rates under a budget."""
+"""Optimal visit rates under a budget, given how often each page changes."""
 
 from recrawl.allocate.age import AGE, age_rates
 from recrawl.allocate.freshness import FRESHNESS, freshness_rates

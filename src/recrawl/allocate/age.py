@@ -1,7 +1,7 @@
-"""How often each page, to keep copies youngest? Age: time since the first change not yet seen.
+"""Visit rates for the lowest mean age. Age: time since the first change not yet seen.
 
-Cho & Garcia-Molina 2003. One more visit is worth w/λ²·(x²/2 − 1 + (1+x)e^{−x}), x = λ/f. That grows
-without bound as visits become rare, so every page is visited.
+Cho & Garcia-Molina 2003. One more visit is worth w/λ²·(x²/2 − 1 + (1+x)e^{−x}), x = λ/f. That has
+no limit as visits become rare, so every page is visited.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from recrawl.allocate.spend import spend
 if TYPE_CHECKING:
     from recrawl.model import FloatArray
 
-NEAR = 0.5  #: below this x the closed form loses digits, and the series has them all
-FAR = 45.0  #: above this x its exponential is lost in rounding
-STEPS = 12  #: Halley needs 1 to 3
+SERIES_BELOW = 0.5  #: for smaller x the closed form loses digits, and the series does not
+NO_EXPONENTIAL_ABOVE = 45.0  #: for larger x rounding removes the exponential
+MAX_STEPS = 12  #: Halley needs 1 to 3
 
 
 def age_rates(rate: FloatArray, budget: float, weight: FloatArray | None = None) -> FloatArray:
@@ -30,7 +30,7 @@ def age_rates(rate: FloatArray, budget: float, weight: FloatArray | None = None)
 
 
 def _value(x: FloatArray) -> FloatArray:
-    # The same as above by parts, without cancellation.
+    # The formula above, integrated by parts: no cancellation.
     return np.asarray(-0.5 * x * x * np.expm1(-x) - gammainc(3.0, x))
 
 
@@ -44,14 +44,14 @@ def _fill(rate: FloatArray, ratio: FloatArray, price: float, out: FloatArray) ->
 def _inverse(y: float) -> float:
     """The x at which x²/2 − 1 + (1+x)e^{−x} is y, by Halley's method: each step cubes the error."""
     x = np.sqrt(2.0 * y + 2.0)
-    if x > FAR:
+    if x > NO_EXPONENTIAL_ABOVE:
         return float(x)
     if y < 1.0:
         c = np.cbrt(3.0 * y)
         x = c * (1.0 + c * (0.125 + c * 0.0135))
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         fall = np.expm1(-x)
-        late = x * x / 2.0 + x + (1.0 + x) * fall if x > NEAR else _series(x)
+        late = x * x / 2.0 + x + (1.0 + x) * fall if x > SERIES_BELOW else _series(x)
         step = (y - late) / (x * fall)
         step /= 1.0 - 0.5 * step * (1.0 / x - (1.0 + fall) / fall)
         x -= step

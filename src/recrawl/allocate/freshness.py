@@ -1,8 +1,8 @@
-"""How often each page, to keep the largest share of copies fresh? Visits evenly spaced.
+"""Visit rates for the largest share of fresh copies, with evenly spaced visits.
 
 Cho & Garcia-Molina 2003. A page visited f times a day is fresh (1 − e^{−x})/x of the time, x = λ/f,
 and one more visit is worth w/λ·(1 − (1+x)e^{−x}). That is at most w/λ: pages for which w/λ is below
-the price are never visited. They change too fast for their weight.
+the price are never visited, because they change too fast for their weight.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from recrawl.allocate.spend import spend
 if TYPE_CHECKING:
     from recrawl.model import FloatArray
 
-NEAR = 0.02  #: below this √(2y) the series has all digits, and the closed form loses some
-LATE = 0.7  #: above this y the series is a poor beginning
-STEPS = 12  #: Halley needs 2 or 3
+SERIES_BELOW = 0.02  #: for smaller √(2y) the series is exact, and the closed form loses digits
+LOG_START_ABOVE = 0.7  #: for larger y the series is a poor start
+MAX_STEPS = 12  #: Halley needs 2 or 3
 
 
 def freshness_rates(
@@ -46,20 +46,20 @@ def _fill(rate: FloatArray, ratio: FloatArray, price: float, out: FloatArray) ->
 @njit(cache=True, nogil=True)
 def _inverse(y: float) -> float:
     """The x at which 1 − (1+x)e^{−x} is y < 1: −1 − W₋₁((y−1)/e), Lambert's function."""
-    if y > LATE:
+    if y > LOG_START_ABOVE:
         a = np.log1p(-y) - 1.0
         b = np.log(-a)
         return _polished(b - a - 1.0 - b / a, y)
     p = np.sqrt(2.0 * y)
     x = 769 / 17280 + p * (221 / 8505 + p * (680863 / 43545600))
     x = p * (1.0 + p * (1 / 3 + p * (11 / 72 + p * (43 / 540 + p * x))))
-    return x if p < NEAR else _polished(x, y)
+    return x if p < SERIES_BELOW else _polished(x, y)
 
 
 @njit(cache=True, nogil=True)
 def _polished(x: float, y: float) -> float:
     """Halley's method. Each step cubes the error."""
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         fading = np.exp(-x)
         step = (1.0 - y - (1.0 + x) * fading) / (x * fading)
         step /= 1.0 - 0.5 * step * (1.0 - x) / x

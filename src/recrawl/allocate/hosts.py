@@ -1,8 +1,8 @@
-"""How often each page, if hosts may not be visited as often as would be best?
+"""Visit rates with a cap for each host.
 
 Kolobov, Peres, Lubetzky & Horvitz 2019 (politeness). Solve without caps. Hosts above their cap get
-exactly the cap, spread over their pages as best it can be; what they leave makes visits cheaper for
-the rest, so they stay above it, and the rest is solved again. Ends at the optimum under all caps.
+exactly the cap, spread optimally over their pages. What they leave makes visits cheaper for the
+rest, so they would stay above their cap; the rest is solved again. This ends at the optimum.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from recrawl.errors import BadInput
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray
 
-OVER = 1.0 + 1e-12  #: a host at its cap is not above it
-LITTLE = 1e-15  #: what is left of a budget by rounding
+CAP_TOLERANCE = 1.0 + 1e-12  #: a host at its cap is not above it
+MIN_BUDGET_SHARE = 1e-15  #: less is left by rounding only
 
 
 def within_host_caps(
@@ -36,12 +36,12 @@ def within_host_caps(
     ratio = objective.ratio(rate, weight)
     out, left = np.zeros_like(rate), budget
     free = np.flatnonzero(cap[host] > 0.0)
-    while len(free) and left > LITTLE * budget:
+    while len(free) and left > MIN_BUDGET_SHARE * budget:
         if cap[_present(host[free], cap)].sum() <= left:
             out[free] = _at_caps(objective, rate[free], ratio[free], host[free], cap)
             break
         out[free] = spend(objective, rate[free], ratio[free], left)
-        above = np.bincount(host[free], out[free], len(cap)) > cap * OVER
+        above = np.bincount(host[free], out[free], len(cap)) > cap * CAP_TOLERANCE
         if not above.any():
             break
         full = above[host[free]]
@@ -69,7 +69,7 @@ def _checked(host: IntArray, cap: FloatArray, pages: int) -> FloatArray:
     if host.min() < 0 or host.max() >= len(cap):
         raise BadInput(
             f"host must number hosts from 0 to below {len(cap)}, the number of caps. "
-            f"Got {host.min()} to {host.max()}; numpy.unique(..., return_inverse=True) numbers so."
+            f"Got {host.min()} to {host.max()}; numpy.unique(..., return_inverse=True) gives them."
         )
     cap = np.asarray(cap, dtype=np.float64)
     if not (cap >= 0.0).all():

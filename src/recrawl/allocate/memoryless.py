@@ -1,4 +1,4 @@
-"""How often each page, to keep the largest share of copies fresh? Visits at random times.
+"""Visit rates for the largest share of fresh copies, with visits at random times.
 
 Azar, Horvitz, Lubetzky, Peres & Shahaf 2018. A page is fresh ρ/(ρ+Δ) of the time, and one more
 visit is worth w/Δ·(x/(1+x))², x = Δ/ρ; so ρ = max(0, √(wΔ/price) − Δ). As in `freshness`, pages

@@ -1,9 +1,9 @@
-"""What is one more visit worth? All a solver has to know of an objective.
+"""What one more visit is worth: all that a solver needs to know of an objective.
 
-One frame (Olston & Pandey 2008). A page of weight w that changes λ times a day and is visited f
-times a day misses x = λ/f changes a visit. One more visit is worth w/λᵏ·value(x), value rising from
-0. At the optimum that is the same for all visited pages: the price of a visit. So at price p a page
-gets f = λ/x with value(x) = p/r, where r = w/λᵏ is all that weights and rates decide.
+All objectives fit one form (Olston & Pandey 2008). A page of weight w that changes λ times a day
+and is visited f times a day misses x = λ/f changes a visit. One more visit is worth w/λᵏ·value(x),
+with value rising from 0. At the optimum that is the same for all visited pages: the price of a
+visit. So at price p a page gets f = λ/x with value(x) = p/r, where r = w/λᵏ.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Objective:
 def columns(
     rate: FloatArray, budget: float, weight: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Rates and weights as the solver takes them; refuses what has no optimum."""
+    """Rates and weights as the solver needs them; raises BadInput if there is no optimum."""
     if not 0.0 < budget < np.inf:
         raise BadInput(
             f"budget must be a finite number of visits a day above 0. Got {budget!r} instead; "
@@ -50,8 +50,8 @@ def columns(
     weight = np.ones_like(rate) if weight is None else _positive("weight", weight)
     if rate.shape != weight.shape:
         raise BadInput(
-            f"weight must have a value a page, as rate has. Got {weight.shape} for {rate.shape}; "
-            "leave it out if all pages count alike."
+            "weight must have a value for each page, as rate has. "
+            f"Got {weight.shape} for {rate.shape}; leave it out if all pages count the same."
         )
     return rate, weight
 

@@ -1,4 +1,4 @@
-"""Which price makes the pages spend the budget? Roots of falling functions, many at once."""
+"""Finds the price at which pages spend the budget: roots of falling functions, many at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from recrawl.model import FloatArray
 
-CLOSE = 1e-13  #: relative to the budget
-NARROW = 1e-12  #: relative to the price
-STEPS = 300  #: 3 to 8 where all is smooth; bisection alone would need 60
+BUDGET_TOLERANCE = 1e-13  #: relative
+PRICE_TOLERANCE = 1e-12  #: relative
+MAX_STEPS = 300  #: smooth functions need 3 to 8, bisection alone 60
 
 
 def bracket(
@@ -22,24 +22,24 @@ def bracket(
     high: FloatArray,
     guess: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Prices just below and just above each root, the same price twice where it is met.
+    """Log prices just below and just above each root; the same twice if one meets the budget.
 
-    All in logarithms, in which budgets are nearly straight lines of prices: secants, kept within
-    [low, high], and halving wherever they do not help. `excess` is log(spent / budget).
+    In logarithms the budget is nearly a straight line of the price. So it takes secants, kept
+    within [low, high], and halves where they do not help. `excess` is log(spent / budget).
     """
     here = np.clip(guess, low, high)
     before, value_before = here, np.full_like(here, np.nan)
     best = np.full_like(here, np.inf)
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         value = excess(here)
-        met = np.abs(value) <= CLOSE
+        met = np.abs(value) <= BUDGET_TOLERANCE
         low = np.where(met | (value > 0.0), here, low)
         high = np.where(met | (value < 0.0), here, high)
-        if (high - low <= NARROW).all():
+        if (high - low <= PRICE_TOLERANCE).all():
             break
         trial = here - value / _slope(here - before, value - value_before)
-        # Halving whenever the best is not bettered by a fifth bounds the number of steps. The first
-        # step, along a guessed slope, does so for all objectives.
+        # Halving unless the best improves by a fifth bounds the number of steps. The first step,
+        # along a guessed slope, improves it for all objectives.
         helps = (low < trial) & (trial < high) & (np.abs(value) <= 0.8 * best)
         before, value_before, best = here, value, np.minimum(best, np.abs(value))
         here = np.where(helps, trial, (low + high) / 2.0)
@@ -54,6 +54,6 @@ def _slope(step: FloatArray, rise: FloatArray) -> FloatArray:
 
 
 def log_ratio(spent: FloatArray, budget: FloatArray) -> FloatArray:
-    """How far above the budget, finite even where nothing is spent."""
+    """log(spent / budget), finite even where nothing is spent."""
     with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(np.clip(np.log(spent / budget), -700.0, 700.0))

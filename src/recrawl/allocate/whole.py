@@ -1,7 +1,7 @@
-"""How many visits does each page get over some cycles, and in which cycles? Whole numbers.
+"""Whole numbers of visits to each page over some cycles, and the cycle of each visit.
 
-Wolf et al. 2002: first whole numbers of visits, each page's evenly spaced; then visits to cycles of
-a fixed size, as near as can be to the times at which they should be.
+Wolf et al. 2002: first whole numbers of visits, evenly spaced for each page; then each visit gets a
+cycle, as close as possible to its ideal time, with equally many visits in each cycle.
 """
 
 from __future__ import annotations
@@ -27,26 +27,25 @@ def staleness(rate: FloatArray, visits: FloatArray) -> FloatArray:
 def whole_visits(
     rate: FloatArray, weight: FloatArray, visits: int, most: int, key: IntArray
 ) -> NDArray[np.int64]:
-    """Visits to each page, at most `most` each, for the least weighted staleness.
+    """Visits to each page, at most `most` each, for the lowest weighted staleness.
 
-    One more visit to a page helps less than the one before it, so the best are the `visits` that
-    help most, whatever their page (Fox 1966). Of visits of equal help the earlier to a page goes
-    first, then the page of lower `key`.
+    One more visit to a page helps less than the one before, so the best are the `visits` that help
+    most, on whatever page (Fox 1966). Ties: the earlier visit to a page, then the lower `key`.
     """
     steps = np.arange(most + 1.0)
     stale = staleness(rate[:, None], steps[None, :])
-    help_ = weight[:, None] * (stale[:, :-1] - stale[:, 1:])
+    benefit = weight[:, None] * (stale[:, :-1] - stale[:, 1:])
     turn = np.argsort(key, kind="stable")
-    order = np.argsort(-help_[turn].T.ravel(), kind="stable")[: min(visits, help_.size)]
+    order = np.argsort(-benefit[turn].T.ravel(), kind="stable")[: min(visits, benefit.size)]
     return np.bincount(turn[order % len(rate)], minlength=len(rate))
 
 
 def spread(visits: IntArray, cycles: int, key: IntArray) -> NDArray[np.int64]:
-    """The cycle, from 0, of each visit, visits in the order of pages: as many to each as can be.
+    """The cycle of each visit, from 0, in the order of pages; cycles are equally full.
 
-    Pages of equally many visits begin at different times, in the order of `key`, so that at any
-    time about as many visits are due. All costs grow with the distance from the time that is due;
-    so the best is to hand out the visits in the order of these times.
+    Pages with the same number of visits start at different times, in the order of `key`, so that
+    about equally many visits are due at any time. Costs grow with the distance from the due time,
+    so it is best to assign visits in the order of due times.
     """
     total = int(visits.sum())
     page = np.repeat(np.arange(len(visits)), visits)
