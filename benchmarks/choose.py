@@ -87,14 +87,14 @@ TRIED = [*CLASSIC, *CHOICES, *LEFT_OUT, *MODELS, IN_ONE]
 HEAD = f"""# How `auto` was chosen
 
 Made by `python -m benchmarks.choose` from the traces in `../shared/traces`: {PARTS} parts a day, two
-cycles of warm-up, ties by seeded hash. *Captured* is the way from oldest-first to the clairvoyant limit of
-the change ratio, in %. Cells: captured / change ratio / freshness. The last two columns are
-the least that any trace is fresher than with oldest-first, and than with `poisson`.
+cycles of warm-up, ties by seeded hash. *Captured* is how far a variant gets from oldest-first (0) to the
+clairvoyant limit of the change ratio (100). Cells: captured / change ratio / freshness. The last two
+columns are the smallest gain of freshness on any trace over oldest-first, and over `poisson`.
 """
 MAIN = f"""## Against oldest-first and `poisson`
 
-Means over {SEEDS} orders of ties; {SEEDS_IF_SMALL} where there are fewer than {SMALL_TRACE} pages, for then a few fetches are
-all, and chance decides.
+Means over {SEEDS} orders of ties; over {SEEDS_IF_SMALL} for traces of fewer than {SMALL_TRACE} pages, whose few fetches depend
+on chance.
 """
 OTHERS = f"""## With other numbers
 
@@ -103,17 +103,16 @@ OTHERS = f"""## With other numbers
 """
 WITHOUT = """## Without each ingredient
 
-The same with columns that say nothing (but for the rate of each page, which always counts), with one of the
-two models, and in one part a day. *How lately* is how lately and densely in time a page was seen to change.
+The same with some columns set to a constant (the rate of each page always counts), with one of the two
+models, and in one part a day. *How lately* is how recently and how densely in time a page changed.
 """
 LEFT = f"""## Leaving each trace out in turn
 
-The variant that captures most on the other traces, of those above that lose no more than {SLACK} of freshness
-there to oldest-first and to `poisson`; and what it does on the trace left out.
+The variant that captures most on the other traces, and what it captures on the trace left out. Variants
+that lose more than {SLACK} of freshness on the other traces, to oldest-first or `poisson`, do not count.
 """
-HARDEST = f"""This rule sees {BUDGET} a day alone, where the best are apart by less than noise. It does not see
-{TIGHT[0]} at {TIGHT[1]} a day, where pages flap and freshness is lost first, and which decided between them (means
-over {SEEDS} orders of ties):
+HARDEST = f"""This rule only sees {BUDGET} a day, where the best variants differ by less than the noise. What decided between
+them is {TIGHT[0]} at {TIGHT[1]} a day, where pages flap and freshness is lost first (means over {SEEDS} orders of ties):
 """
 MADE = f"""## Worlds
 

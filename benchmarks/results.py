@@ -52,20 +52,20 @@ HEAD = f"""# Results
 
 Made by `make results` from the traces in `../shared/traces`: pages alive over the whole window, one
 cycle a day in one part, two cycles of warm-up, ties by seeded hash (orders of ties: {SEEDS}).
-*Limit* is the most any schedule could reach for the change ratio, and for links what one gets who
-takes each day the pages that have most new ones. Change ratio and freshness disagree, and so do
-links in all and links in time: look at both.
+*Limit* is the most any schedule could reach for the change ratio; for links it is the result of
+visiting, each day, the pages with the most new ones. Change ratio and freshness disagree, and so do
+all links and links found in time: look at both.
 """
-CHANGES = """The change ratio / freshness / captured: how much of the way from oldest-first to the
-limit of the change ratio, in %."""
-AGAINST = f"""Ours minus theirs on the metric of each: the mean over traces and budgets with its
-95 % interval, the traces being the sample (Student's t); in how many (trace, budget) ours is ahead,
-and where it is furthest behind. Experts get {EXPERTS_BUDGET} a day, as in their paper, of {EXPERTS_PAGES} pages of
-each trace, as many as can be waited for. New links a fetch are in shares of the limit. For new
+CHANGES = """Change ratio / freshness / captured: how far a policy gets from oldest-first (0) to the limit of the
+change ratio (100)."""
+AGAINST = f"""Ours minus theirs, on the metric of each method: the mean over traces and budgets with its
+95 % interval (Student's t over traces), in how many pairs of trace and budget ours is ahead, and
+where it is furthest behind. Experts get {EXPERTS_BUDGET} a day, as in their paper, of {EXPERTS_PAGES} pages of
+each trace, since more would take too long. New links per fetch are shares of the limit. For new
 links `auto` is `links`, and for search `user-centric` ([Pandey & Olston](papers/pandey.md))."""
-LINKS = """New links, in % of the limit: all / at most 50 of a visit / found within seven days of
-their coming, of all that came. One list that grows by a thousand links can be an eighth of all a
-trace has, so that the first of the three hangs on chance."""
+LINKS = """New links: all, in % of the limit / at most 50 of a visit, in % of the limit / the share of all
+added links that was found within seven days. One list that grows by a thousand links can be an
+eighth of all links of a trace, so the first number depends on chance."""
 
 
 def replay_scores(_: None, folder: Path, policy: str, budget: str, seed: int) -> Scores:

@@ -23,15 +23,15 @@ BLOCK = re.compile(r"^```(console|python|toml)\n(.*?)^```$", re.MULTILINE | re.D
 
 
 def run(page: Path, folder: Path) -> str:
-    """The text of a page with the output of its console blocks as it is now."""
+    """The text of a page, with the present output of its console blocks."""
     log = folder / "crawl.jsonl"
     if not log.exists():
         with log.open("w") as file:
             subprocess.run([sys.executable, "-m", "recrawl.lab.worlds"], stdout=file, check=True)
     session: list[str] = []
 
-    def block(found: re.Match[str]) -> str:
-        kind, body = found.groups()
+    def block(match: re.Match[str]) -> str:
+        kind, body = match.groups()
         if kind == "console":
             body = _console(body, folder)
         elif kind == "python":
@@ -56,24 +56,24 @@ def _console(body: str, folder: Path) -> str:
 
 
 def _terminal(command: str, folder: Path) -> list[str]:
-    """What the command prints where standard output is a terminal."""
-    ours, theirs = os.openpty()
+    """What the command prints if standard output is a terminal."""
+    reader, terminal = os.openpty()
     plain = {"TERM": "xterm", "COLUMNS": "100"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     process = subprocess.Popen(
-        ["bash", "-c", command], cwd=folder, stdout=theirs, stderr=subprocess.PIPE,
+        ["bash", "-c", command], cwd=folder, stdout=terminal, stderr=subprocess.PIPE,
         env={**os.environ, **plain, "PATH": path},
     )  # fmt: skip
-    os.close(theirs)
+    os.close(terminal)
     printed = b""
     assert process.stderr is not None
     while True:
         try:
-            piece = os.read(ours, 65536)
-        except OSError:  # the terminal is gone with its last user
+            piece = os.read(reader, 65536)
+        except OSError:  # the command has closed the terminal
             break
         printed += piece
-    os.close(ours)
+    os.close(reader)
     with process.stderr as errors:
         printed = errors.read() + printed
     if process.wait():
