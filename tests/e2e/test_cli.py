@@ -66,7 +66,7 @@ def test_plan_formats(path, format, begins):
     assert len(done.stdout.splitlines()) == (6 if format == "table" else 5)
 
 
-def test_a_narrow_terminal_cuts_no_address():
+def test_a_narrow_terminal_cuts_no_url():
     long = "https://a.example/" + "x" * 200
     with mock.patch.object(common, "out", Console(file=StringIO(), width=80)) as narrow:
         common.show("rank", "page", rows=[("1", long)])
@@ -78,7 +78,7 @@ def test_ingesting_again_adds_nothing(path, log):
     assert "0 visits added" in recrawl("ingest", path, "-", stdin=log).stderr
 
 
-def test_rejects_are_told_by_exit_status_and_file(path, tmp_path):
+def test_rejects_set_the_exit_status_and_go_to_a_file(path, tmp_path):
     bad = tmp_path / "bad.jsonl"
     bad.write_text(
         '{"url": "https://x.example/", "at": "2026-01-05"}\n{"url": "nonsense", "at": 5}\n'
@@ -90,7 +90,7 @@ def test_rejects_are_told_by_exit_status_and_file(path, tmp_path):
     assert "nonsense" in json.dumps(reject)
 
 
-def test_explain_says_what_would_have_to_happen(path):
+def test_explain_says_when_the_page_would_be_picked(path):
     urls = recrawl(
         "plan", path, "--budget", "100%", "--now", NOW, "--format", "urls"
     ).stdout.split()
@@ -141,7 +141,7 @@ def test_errors_are_one_line_with_a_remedy(path, arguments, says):
     assert "Traceback" not in done.stderr
 
 
-def test_data_is_never_taken_for_markup(tmp_path):
+def test_data_is_never_read_as_markup(tmp_path):
     log = '{"url": "https://a.example/p?a[/foo][red]", "at": "2026-01-05"}\n'
     assert recrawl("ingest", tmp_path / "s", "-", stdin=log).returncode == 0
     table = recrawl("plan", tmp_path / "s", "--format", "table", "--now", NOW, "--budget", "1")
@@ -150,7 +150,7 @@ def test_data_is_never_taken_for_markup(tmp_path):
     assert "p?a[/foo][red]" in told.stdout
 
 
-def test_rejects_may_not_be_an_input_nor_a_refused_run_make_a_store(tmp_path, log):
+def test_rejects_must_not_be_an_input_and_a_refused_run_makes_no_store(tmp_path, log):
     source = tmp_path / "log.jsonl"
     source.write_text(log)
     assert recrawl("ingest", tmp_path / "s", source, "--rejects", source).returncode == 1
@@ -229,7 +229,7 @@ def test_replay_prints_a_ranking_or_json(tmp_path):
     )
 
 
-def test_replays_of_several_traces_run_side_by_side_and_a_store_is_a_trace(path, tmp_path):
+def test_several_traces_are_replayed_in_parallel_and_a_store_is_a_trace(path, tmp_path):
     small = Path(__file__).parents[1] / "golden" / "small"
     copy = shutil.copytree(small, tmp_path / "copy")
     weights = tmp_path / "weights.csv"
@@ -278,7 +278,7 @@ WINDOW = ["--window", "2026-01-01..2026-01-20"]
         ("url", None, "must hold versions of pages"),
     ],
 )
-def test_columns_that_are_no_trace_are_refused(tmp_path, column, values, says):
+def test_a_trace_with_wrong_columns_is_refused(tmp_path, column, values, says):
     table = pa.table(VERSION)
     pq.write_table(
         pa.table(VERSION | {column: values}) if values is not None else table.slice(1),
@@ -309,7 +309,7 @@ def test_columns_that_are_no_trace_are_refused(tmp_path, column, values, says):
         ("gone.parquet", None, [*WINDOW, "--cohort", "all"], "give another --window."),
     ],
 )
-def test_replays_that_cannot_be_are_refused(tmp_path, name, data, options, says):
+def test_impossible_replays_are_refused(tmp_path, name, data, options, says):
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     (tmp_path / "long").write_text("x" * 200_000)
     table = pa.table(VERSION | {"status": pa.array([404 if "gone" in name else 200], pa.int16())})
@@ -323,7 +323,7 @@ def test_replays_that_cannot_be_are_refused(tmp_path, name, data, options, says)
     assert says in done.stderr.replace("\n", " ")
 
 
-def test_a_damaged_page_of_parquet_is_told_in_one_line(tmp_path):
+def test_a_damaged_parquet_file_is_an_error_of_one_line(tmp_path):
     file = tmp_path / "t.parquet"
     pq.write_table(pa.table(VERSION), file)
     data = bytearray(file.read_bytes())
@@ -334,7 +334,7 @@ def test_a_damaged_page_of_parquet_is_told_in_one_line(tmp_path):
     assert "It cannot be read: " in done.stderr
 
 
-def test_an_interrupted_replay_of_several_traces_says_nothing(tmp_path):
+def test_an_interrupted_replay_of_several_traces_prints_nothing(tmp_path):
     small = Path(__file__).parents[1] / "golden" / "small"
     budgets = [word for n in range(1, 60) for word in ("--budget", str(n))]
     done = subprocess.Popen(
@@ -395,7 +395,7 @@ def test_evolve_writes_a_policy_that_replay_and_plan_take(path, tmp_path, monkey
         (["--warm-up", "20"], "warm_up must leave"),
     ],
 )
-def test_evolve_refuses_what_cannot_be_meant(tmp_path, arguments, says):
+def test_evolve_refuses_bad_arguments(tmp_path, arguments, says):
     (tmp_path / "bits.txt").write_text("0101\n1111\n0000\n0010\n1000\n")
     done = recrawl("evolve", tmp_path, "-o", tmp_path / "policy.json", *arguments)
     assert done.returncode == 1

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import recrawl
 from recrawl import cli
 
 ROOT = Path(__file__).parent.parent.parent
@@ -52,11 +51,3 @@ def test_every_command_is_in_the_readme():
     for command in cli.app.registered_commands:
         assert f"`recrawl {command.callback.__name__} " in (ROOT / "README.md").read_text()
         assert inspect.getdoc(command.callback)
-
-
-def test_one_door():
-    assert recrawl.__all__ == sorted(
-        recrawl.__all__, key=lambda n: (n.upper() != n, n[0].islower(), n)
-    )
-    for name in recrawl.__all__:
-        assert hasattr(recrawl, name)

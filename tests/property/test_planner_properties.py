@@ -20,15 +20,15 @@ NOW = 1_800_000_000.0
 
 
 class Given:
-    """A policy that scores as it is told."""
+    """A policy with the scores given."""
 
     name = "given"
 
     def __init__(self, score):
-        self.told = np.asarray(score, float)
+        self.scores = np.asarray(score, float)
 
     def score(self, pages, now):
-        return self.told
+        return self.scores
 
     def learn(self, history, pages, now):
         pass
@@ -100,7 +100,7 @@ def test_no_choice_within_the_caps_is_better(rows, fetches, cap):
     cap=st.none() | st.integers(0, 3),
     seed=st.integers(0, 5),
 )
-def test_best_first_ties_by_the_seeded_order_whatever_the_row_order(rows, fetches, cap, seed):
+def test_best_first_and_ties_by_the_seed_in_any_row_order(rows, fetches, cap, seed):
     hosts, score = [r[0] for r in rows], np.array([r[1] for r in rows])
     past = Past(hosts)
     budget = Budget(fetches=fetches, host_cap=cap)
@@ -145,7 +145,7 @@ def test_exploration_takes_its_share_from_the_oldest(n, explore, fetches):
     assert set(np.argsort(seen)[:share]) <= set(ids(chosen))
 
 
-def test_a_budget_that_cannot_be_meant_is_refused():
+def test_a_bad_budget_is_refused():
     for budget in (
         Budget(bytes=5.0),
         Budget(share=1.5),

@@ -27,11 +27,11 @@ def verdict(crawl, url, budget, **arguments):
     return explain(crawl, crawl.page_id(url), budget, now=NOW, **arguments).verdict
 
 
-def test_in_the_plan_and_how_long_until(crawl):
-    told = explain(crawl, crawl.page_id(f"{H}9"), 2, now=NOW)
-    assert told.picked
-    assert told.verdict == "It is in the plan."
-    assert told.rate_low < told.rate < told.rate_high
+def test_a_page_in_the_plan_and_how_long_another_waits(crawl):
+    explanation = explain(crawl, crawl.page_id(f"{H}9"), 2, now=NOW)
+    assert explanation.picked
+    assert explanation.verdict == "It is in the plan."
+    assert explanation.rate_low < explanation.rate < explanation.rate_high
     waits = explain(crawl, crawl.page_id(f"{H}1"), 2, now=NOW)
     assert not waits.picked
     assert "unseen" in waits.verdict
@@ -39,12 +39,12 @@ def test_in_the_plan_and_how_long_until(crawl):
     assert crawl.page_id(f"{H}1") in plan(crawl, waits.rank, now=NOW).pages.page_id
 
 
-def test_waiting_as_long_as_it_says_has_it_picked(crawl):
+def test_a_page_is_picked_after_the_wait_that_was_predicted(crawl):
     import re
     from dataclasses import replace
 
-    told = verdict(crawl, f"{H}1", 2, policy="poisson")
-    days = float(re.search(r"another ([\d.]+) d", told)[1])
+    text = verdict(crawl, f"{H}1", 2, policy="poisson")
+    days = float(re.search(r"another ([\d.]+) d", text)[1])
     pages = crawl.pages()
     row = crawl.page_id(f"{H}1")
 
@@ -70,7 +70,7 @@ def test_waiting_as_long_as_it_says_has_it_picked(crawl):
     assert row not in plan(Later(days * 0.9), 2, now=NOW, policy="poisson").pages.page_id
 
 
-def test_what_stands_in_the_way(crawl):
+def test_why_a_page_is_not_in_the_plan(crawl):
     assert "cap" in verdict(crawl, f"{H}8", Budget(fetches=5, host_cap=1))
     assert "allows no visit" in verdict(
         crawl, f"{H}8", Budget(fetches=5, host_delay=2 * DAY)
@@ -83,9 +83,9 @@ def test_what_stands_in_the_way(crawl):
 
 def test_failing_page_says_when_it_is_tried_again(store, visits):
     store.append(visits(*[(H, day, None, {"status": 500}) for day in (27, 28, 29, 29.9)]))
-    told = explain(store, 0, 5, now=NOW)
-    assert "its visits fail" in told.verdict
-    assert told.history.startswith("never reached")
+    explanation = explain(store, 0, 5, now=NOW)
+    assert "its visits fail" in explanation.verdict
+    assert explanation.history.startswith("never reached")
 
 
 def test_unknown_page(crawl):
@@ -107,7 +107,7 @@ def test_unknown_page(crawl):
         ('[[rule]]\nmatch = "*"\nmin_interval = "soon"', "90s"),
     ],
 )
-def test_a_bad_rules_file_is_told_apart(tmp_path, text, says):
+def test_what_is_wrong_with_a_rules_file_is_said(tmp_path, text, says):
     path = tmp_path / "rules.toml"
     path.write_text(text)
     with pytest.raises(BadInput) as error:

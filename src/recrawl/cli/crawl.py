@@ -79,7 +79,7 @@ def crawl(
     rules: Rules = None,
     seed: Seed = 0,
 ) -> None:
-    """Crawl: visit new pages and revisit known ones, within a budget, for as long as you let it."""
+    """Visit new pages and revisit known ones, within a budget, until you stop it."""
     with ExitStack() as stack:
 
         def started(made: LiveCrawl) -> None:
@@ -129,10 +129,10 @@ def _lines(file: Path) -> list[str]:
 
 @contextmanager
 def _ends_clean(made: LiveCrawl) -> Iterator[None]:
-    """The first Ctrl-C lets fetches in flight end; the second does not wait."""
+    """The first Ctrl-C waits for the fetches in flight; the second does not."""
 
     def ask(number: int, _: object) -> None:
-        say("Ending: fetches in flight are waited for. Again to end at once.", err)
+        say("Stopping after the fetches in flight. Ctrl-C again stops at once.", err)
         signal.signal(number, at_once)
         made.stop()
 

@@ -21,7 +21,7 @@ Select = StrEnum("Select", ["simple", "best", "sum", "avg"])
 
 def evolve(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Folder or file.")],
-    output: Annotated[Path, typer.Option("--out", "-o", help="Policy file to write: JSON.")],
+    output: Annotated[Path, typer.Option("--out", "-o", help="Policy file to write, JSON.")],
     preset: Annotated[Preset, typer.Option(help="How formulas are bred.")] = Preset.modern,
     terminals: Annotated[
         str, typer.Option(help="Some of n,X,t,cho,nad,sad,aad,gad,rate, and columns such as bytes.")
@@ -49,7 +49,7 @@ def evolve(
         typer.Option("--pareto", help="Seek both change ratio and freshness, and show the front."),
     ] = False,
 ) -> None:
-    """Learn a score function from a trace, for `--policy FILE` wherever a policy is named."""
+    """Learn a score function from a trace; `--policy FILE` uses it."""
     with progress_bar("evolving") as bar:
         learned = recrawl.evolve(
             trace,

@@ -1,4 +1,4 @@
-"""Commands that fill a store and look into it."""
+"""Commands that fill a store and say what it holds."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def ingest(
     store: StorePath,
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="`-` is standard input.")],
     format: Annotated[  # noqa: A002
-        str | None, typer.Option(help="Reader to use instead of sniffing; see `parts reader`.")
+        str | None, typer.Option(help="Reader to use, if it should not be recognised; see `parts`.")
     ] = None,
     rejects: Annotated[
-        Path | None, typer.Option(help="Write malformed records here, as JSON lines with reasons.")
+        Path | None, typer.Option(help="File for malformed records, as JSON lines with reasons.")
     ] = None,
     detector: Annotated[
         str | None,

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from recrawl.lab.compare import Comparison
 
 JsonFile = Annotated[
-    str | None, typer.Option("--json", help="Write all numbers here; - is standard output.")
+    str | None, typer.Option("--json", help="File for all numbers; - is standard output.")
 ]
 ReportFile = Annotated[
-    Path | None, typer.Option("--report", help="Write an HTML page with charts here.")
+    Path | None, typer.Option("--report", help="File for an HTML page with charts.")
 ]
 Cohort = StrEnum("Cohort", ["alive", "all"])
 Discovery = StrEnum("Discovery", ["links", "oracle"])
@@ -40,12 +40,10 @@ Discovery = StrEnum("Discovery", ["links", "oracle"])
 
 def replay(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Folders or files.")],
-    policy: Annotated[list[str], typer.Option(help="May be given several times.")] = [],  # noqa: B006
-    objective: Annotated[
-        list[str], typer.Option(help="Also its policy; may be given several times. See `plan`.")
-    ] = [],  # noqa: B006
+    policy: Annotated[list[str], typer.Option(help="See `recrawl plan`; may be repeated.")] = [],  # noqa: B006
+    objective: Annotated[list[str], typer.Option(help="Its policy too; may be repeated.")] = [],  # noqa: B006
     queries: Queries = None,
-    budget: Annotated[list[str], typer.Option(help="May be given several times.")] = [  # noqa: B006
+    budget: Annotated[list[str], typer.Option(help="May be repeated.")] = [  # noqa: B006
         "2%"
     ],
     every: Every = "1d",
@@ -73,7 +71,7 @@ def replay(
     ] = None,
     json_file: JsonFile = None,
     keep: Annotated[
-        Path | None, typer.Option(help="Keep the raw runs in this folder, as Parquet.")
+        Path | None, typer.Option(help="Folder to keep the raw runs in, as Parquet.")
     ] = None,
     report: ReportFile = None,
 ) -> None:
@@ -107,9 +105,10 @@ def replay(
 
 
 def judge(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="What was really there.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="The truth: folder or file.")],
     stores: Annotated[
-        list[Path], typer.Argument(metavar="STORE...", help="Crawls of it; the first is the base.")
+        list[Path],
+        typer.Argument(metavar="STORE...", help="Crawls of it; the first is the baseline."),
     ],
     every: Every = "1d",
     warm_up: Annotated[int, typer.Option(min=0, help="First cycles, which do not count.")] = 0,
@@ -124,7 +123,7 @@ def judge(
 
 def world(
     name: Annotated[str, typer.Argument(metavar="NAME", help="See `recrawl parts world`.")],
-    folder: Annotated[Path, typer.Option("--out", "-o", help="Empty or new.")],
+    folder: Annotated[Path, typer.Option("--out", "-o", help="New or empty folder.")],
     pages: Annotated[int | None, typer.Option(min=1)] = None,
     days: Annotated[int | None, typer.Option(min=1)] = None,
     seed: Annotated[int, typer.Option(min=0)] = 0,

@@ -19,18 +19,22 @@ if TYPE_CHECKING:
 
 def web(
     trace: Annotated[str, typer.Argument(metavar="TRACE", help="Folder, file, or a world's name.")],
-    speed: Annotated[str, typer.Option(help="Simulated time for real time.")] = "1d/2s",
-    manual: Annotated[bool, typer.Option("--manual", help="Time stands unless set.")] = False,  # noqa: FBT002
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 0,
-    pages: Annotated[int | None, typer.Option(min=1, help="Of a world.")] = None,
-    days: Annotated[int | None, typer.Option(min=1, help="Of a world.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Draws a world, and which hosts do what.")] = 0,
+    speed: Annotated[str, typer.Option(help="Simulated time/real time.")] = "1d/2s",
+    manual: Annotated[  # noqa: FBT002
+        bool, typer.Option("--manual", help="Time stands still until it is set.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any free port.")] = 0,
+    pages: Annotated[int | None, typer.Option(min=1, help="Size of a world.")] = None,
+    days: Annotated[int | None, typer.Option(min=1, help="Length of a world.")] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of a world, and of which hosts do what.")
+    ] = 0,
     window: Window = None,
     seeds: Annotated[
-        Path | None, typer.Option(help="Write here the URLs that are there at the beginning.")
+        Path | None, typer.Option(help="File to write the URLs there at the start to.")
     ] = None,
-    log: Annotated[Path | None, typer.Option(help="Write each request here.")] = None,
-    truth: Annotated[bool, typer.Option("--truth", help="Tell it, for tests.")] = False,  # noqa: FBT002
+    log: Annotated[Path | None, typer.Option(help="File to write each request to.")] = None,
+    truth: Annotated[bool, typer.Option("--truth", help="Serve the truth too, for tests.")] = False,  # noqa: FBT002
     robots_delay: Annotated[str, typer.Option(help="Crawl-delay of all hosts.")] = "0s",
     redirects: Annotated[str, typer.Option(help="Share of the pages that moved.")] = "0%",
     disallowed: Annotated[
@@ -38,12 +42,16 @@ def web(
     ] = "0%",
     slow: Annotated[str, typer.Option(help="Hosts that take a second to answer.")] = "0%",
     failing: Annotated[str, typer.Option(help="Hosts that answer 503 half of the time.")] = "0%",
-    lying: Annotated[str, typer.Option(help="Hosts that say 304 though it changed.")] = "0%",
+    lying: Annotated[
+        str, typer.Option(help="Hosts that answer 304 although a page changed.")
+    ] = "0%",
     wrong: Annotated[str, typer.Option(help="Hosts with a new ETag every time.")] = "0%",
     no_validators: Annotated[str, typer.Option(help="Hosts without validators.")] = "0%",
-    restamped: Annotated[str, typer.Option(help="Hosts whose sitemap says now.")] = "0%",
+    restamped: Annotated[str, typer.Option(help="Hosts whose sitemap always says now.")] = "0%",
     stale: Annotated[str, typer.Option(help="Hosts whose sitemap never changes.")] = "0%",
-    down: Annotated[list[str], typer.Option(help="HOST:A..B, days. May be given again.")] = [],  # noqa: B006
+    down: Annotated[
+        list[str], typer.Option(help="HOST:A..B, outage in days; may be repeated.")
+    ] = [],  # noqa: B006
 ) -> None:
     """Serve a trace as a web that changes while you watch."""
     from recrawl.lab.web import Behaviours, LivingWeb, run, trace_of
@@ -93,7 +101,7 @@ def _outage(written: str) -> Outage:
     from recrawl.lab.web import Outage
 
     days = r"(\d+(?:\.\d+)?)"
-    found = re.fullmatch(rf"(.+):{days}\.\.{days}", written)
-    if found is None:
+    match = re.fullmatch(rf"(.+):{days}\.\.{days}", written)
+    if match is None:
         raise BadInput(f"--down must be HOST:A..B, in days. Got {written!r}; try a.org:3..10.")
-    return Outage(found[1], float(found[2]), float(found[3]))
+    return Outage(match[1], float(match[2]), float(match[3]))

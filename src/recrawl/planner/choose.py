@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Allowance:
-    """What is left to spend while pages are taken."""
+    """What is left to spend while pages are chosen."""
 
     host: IntArray
     host_left: NDArray[np.int64]  #: by host number; empty where hosts have no cap
@@ -30,7 +30,7 @@ class Allowance:
     taken: BoolArray
 
     def take(self, candidates: IntArray, score: FloatArray, ties: KeyArray, quota: int) -> IntArray:
-        """Take up to `quota` of the candidates, best first."""
+        """Choose up to `quota` of the candidate rows, best first; NaN scores come last."""
         if quota == 0 or not candidates.size:
             return candidates[:0]
         if self.taken.any():
@@ -52,8 +52,8 @@ class Allowance:
     def _within_caps(
         self, worth: FloatArray, ties: KeyArray, host: IntArray, quota: int
     ) -> NDArray[np.int64]:
-        """Rows among which the best are: a host's cap leaves only its own best in the running."""
-        # The upper part alone mostly suffices, unless the caps leave hardly more than the quota.
+        """Rows that hold the best `quota`: of each host its own best, as many as its cap allows."""
+        # Mostly the best 4 × quota rows are enough, unless caps leave little more than the quota.
         if 4 * quota < len(worth) and self.host_left.sum() > 2 * quota:
             edge = np.partition(worth, len(worth) - 4 * quota)[len(worth) - 4 * quota]
             upper = np.flatnonzero(worth >= edge)
@@ -66,9 +66,9 @@ class Allowance:
         return best
 
     def _fitting(self, order: IntArray, quota: int) -> BoolArray:
-        """Which of these, taken in order, fit into what is left."""
-        left, purse = self.host_left.copy(), self.cost_left.copy()
-        fits: BoolArray = _fitting(order, quota, self.host, left, self.cost, purse)
+        """Whether each of these rows, taken in order, fits into what is left."""
+        left, cost_left = self.host_left.copy(), self.cost_left.copy()
+        fits: BoolArray = _fitting(order, quota, self.host, left, self.cost, cost_left)
         return fits
 
     def _spend(self, rows: IntArray) -> None:
@@ -79,16 +79,16 @@ class Allowance:
             self.cost_left -= self.cost[rows].sum(axis=0)
 
 
-def _best(worth: FloatArray, ties: KeyArray, width: int) -> NDArray[np.int64]:
-    """The `width` best, best first, without sorting the others."""
-    if width == 0:
+def _best(worth: FloatArray, ties: KeyArray, n: int) -> NDArray[np.int64]:
+    """The `n` best, best first, without sorting the others."""
+    if n == 0:
         return np.empty(0, np.int64)
-    if width == len(worth):
+    if n == len(worth):
         rows = np.arange(len(worth))
     else:
-        edge = np.partition(worth, len(worth) - width)[len(worth) - width]
+        edge = np.partition(worth, len(worth) - n)[len(worth) - n]
         sure, equal = np.flatnonzero(worth > edge), np.flatnonzero(worth == edge)
-        short = width - len(sure)
+        short = n - len(sure)
         if short < len(equal):
             equal = equal[np.argpartition(ties[equal], short - 1)[:short]]
         rows = np.concatenate([sure, equal])
@@ -97,14 +97,14 @@ def _best(worth: FloatArray, ties: KeyArray, width: int) -> NDArray[np.int64]:
 
 @njit(cache=True)
 def _best_of_hosts(worth, ties, host, left):  # type: ignore[no-untyped-def]
-    """For each host its best rows, as many as it has left: a heap a host, worst on top."""
+    """The best rows of each host, as many as it has left: one heap a host, its worst on top."""
     room = np.zeros(len(left) + 1, np.int64)
     for h in host:
         room[h + 1] += 1
     for h in range(len(left)):
         room[h + 1] = room[h] + min(room[h + 1], max(left[h], 0))
     heap = np.empty(room[-1], np.int64)
-    value = np.empty(room[-1])  # of the rows in the heap, beside them: a heap lies scattered enough
+    value = np.empty(room[-1])  # of the rows in the heap: kept beside them, for the cache
     size = np.zeros(len(left), np.int64)
     for row in range(len(host)):
         h = host[row]
@@ -126,7 +126,7 @@ def _best_of_hosts(worth, ties, host, left):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _replace(heap, value, row, worth, ties):  # type: ignore[no-untyped-def]
-    """Put a row in the place of the worst, and the next worst on top."""
+    """Replace the worst row by this one, and bring the next worst to the top."""
     at = 0
     while 2 * at + 1 < len(heap):
         down = 2 * at + 1

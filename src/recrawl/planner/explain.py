@@ -9,7 +9,7 @@ import numpy as np
 
 from recrawl import units, urls
 from recrawl.errors import BadInput
-from recrawl.model import DAY
+from recrawl.model import DAY, rows_of
 from recrawl.planner.plan import (
     DISCOVERED,
     SCORED,
@@ -86,9 +86,10 @@ def explain(
     The options are those of `plan`.
     """
     pages = history.pages()
-    rows = _rows_of(pages, page)
+    row = _row_of(pages, page)
+    rows = np.array([row])
     candidates = find_candidates(history, pages, budget, **options)
-    now, one, row = candidates.now, pages.take(rows), int(rows[0])
+    now, one = candidates.now, pages.take(rows)
     chosen, why = candidates.choose()
     picked = bool(np.isin(row, chosen))
     apart = candidates.budget.discover is not None and pages.n_visits[row] == 0
@@ -111,19 +112,17 @@ def explain(
     )
 
 
-def _rows_of(pages: Pages, page: str | int) -> IntArray:
-    """The row of a page, as an array of one."""
+def _row_of(pages: Pages, page: str | int) -> int:
     if isinstance(page, str):
-        rows = np.flatnonzero(pages.key == urls.keys([urls.canonical(page)])[0])
-        if not rows.size:
-            raise BadInput(
-                f"URL must be a page of the store. Got {page!r}, which it has never seen."
-            )
-        return rows
-    rows = np.flatnonzero(pages.page_id == page)
-    if not rows.size:
-        raise BadInput(f"page_id must be that of a known page. Got {page!r}.")
-    return rows
+        row = pages.rows_of(urls.keys([urls.canonical(page)]))[0]
+    else:
+        row = rows_of(np.array([page]), pages.page_id)[0]
+    if row < 0:
+        raise BadInput(
+            "The page must be a URL or page_id of the store. "
+            f"Got {page!r}, which it has never seen."
+        )
+    return int(row)
 
 
 def _reasons(candidates: Candidates, row: int) -> list[str]:
