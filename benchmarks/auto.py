@@ -48,10 +48,10 @@ class Copies:
     def texts(self, page: IntArray, at: FloatArray) -> pa.Array:
         random = np.random.default_rng(int(np.nan_to_num(at).max(initial=0)))
         subject = (page * 7919) % 500 * 10
-        said = (subject[:, None] + random.integers(0, 40, (len(page), LENGTH))) % WORDS
+        word = (subject[:, None] + random.integers(0, 40, (len(page), LENGTH))) % WORDS
         start = np.arange(len(page) + 1) * self.words.shape[1] * LENGTH
-        spelt = (pa.py_buffer(part) for part in (start, self.words[said].ravel()))
-        return pa.LargeStringArray.from_buffers(len(page), *spelt)
+        buffers = (pa.py_buffer(part) for part in (start, self.words[word].ravel()))
+        return pa.LargeStringArray.from_buffers(len(page), *buffers)
 
     def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
         del at
@@ -60,7 +60,7 @@ class Copies:
 
 
 def measured(pages: int, directory: str) -> tuple[float, ...]:
-    """Seconds of the first day, of a later one, of another score that day, and of training."""
+    """Seconds of the first day, of a later day, of scoring again that day, and of training."""
     urls = [directory.format(i % 97, i // 9700 % 50, i // 970) + f"p{i}" for i in range(pages)]
     history = MemoryHistory(urls, make("detector", "digest"), seen=BEGIN, copies=Copies(pages))
     names, random, auto = pa.array(urls), np.random.default_rng(0), Auto()

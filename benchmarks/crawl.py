@@ -23,8 +23,8 @@ MANY = 200_000
 SIZE, ROUNDS = 10_000, 2
 
 
-class Wanted:
-    """A plan of pages that nothing is known of."""
+class UrlPlan:
+    """A plan of pages without history."""
 
     def __init__(self, fetches: int) -> None:
         self._urls = [f"http://host{i % HOSTS}.example/page/{i}" for i in range(fetches)]
@@ -88,7 +88,7 @@ def ours(proxy: str, fetches: int) -> float:
         begin = perf_counter()
         visits = sum(
             batch["status"].to_pylist().count(200)
-            for batch in engine.fetch(cast("Planned", Wanted(fetches)))
+            for batch in engine.fetch(cast("Planned", UrlPlan(fetches)))
         )
         took = perf_counter() - begin
     assert visits == fetches, visits
@@ -109,7 +109,7 @@ def bare(proxy: str, fetches: int) -> float:
         name = "plain"
 
         async def start(self) -> Any:
-            for url in Wanted(fetches).urls():
+            for url in UrlPlan(fetches).urls():
                 yield Request(url, meta={"proxy": proxy})
 
         def parse(self, response: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a benchmark is made of: figures, clocks, and processes of their own for peak memory."""
+"""Helpers of benchmarks: figures, clocks, and separate processes to measure peak memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table; `goal` is what it has to reach, if anything."""
+    """A line of the table; `goal` is what it must reach, if anything."""
 
     what: str
     value: str
@@ -23,7 +23,7 @@ class Figure:
 
 
 def seconds(task: Callable[[], object], rounds: int = 3) -> float:
-    """Best time of several rounds: the one least disturbed by other work."""
+    """The shortest time of several rounds: the one least disturbed by other work."""
     took = []
     for _ in range(rounds):
         begin = perf_counter()
@@ -35,14 +35,14 @@ def seconds(task: Callable[[], object], rounds: int = 3) -> float:
 def ratio(
     ours: Callable[[], object], bare: Callable[[], object], rounds: int = 7
 ) -> tuple[float, float]:
-    """Seconds of ours, and how many times as fast as the bare way it is, measured in turns."""
+    """Seconds of ours, and its speed relative to the bare way, measured in turns."""
     took = [(seconds(ours, 1), seconds(bare, 1)) for _ in range(rounds)]
     least = min(t[0] for t in took)
     return least, min(t[1] for t in took) / least
 
 
 def apart(task: Callable[..., Any], *arguments: object) -> Any:
-    """What a task returns, and the peak memory in GiB of a process that does only that."""
+    """The result of a task, and the peak memory in GiB of a process that runs only this task."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_measured, (task, arguments))
 

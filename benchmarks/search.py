@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray
 
 PAGES, WORDS = 2_000, 700
-TURNS, TURN = 4, 2  #: of which one makes the curves anew
+TURNS, TURN = 4, 2  #: one of these fits the curves again
 QUERIES, MANY = 5_000, 1_000_000
 DAY = 86_400_000_000
 _draw = random.Random(0)
@@ -40,7 +40,7 @@ ZIPF = (1.0 / np.arange(1.0, len(LEXICON) + 1)).cumsum().tolist()
 
 
 def texts(rng: random.Random, old: list[str] | None = None) -> list[str]:
-    """Texts of pages, words as often as in language; or such texts after a change.
+    """Texts of pages with word frequencies as in language; or these texts after a change.
 
     As on sites that were impact for months: a run of words changes, mostly a short one, so that
     the length changes by 1 % at the median and by more than 6 % in one case of five.
@@ -67,42 +67,42 @@ def asked(rng: random.Random) -> Workload:
         for _ in range(2 * QUERIES)
     ]
     rate = np.array([rng.paretovariate(1.2) for _ in text])
-    found = build_workload(text, rate)
-    return found.take(np.arange(min(QUERIES, len(found))))
+    workload = build_workload(text, rate)
+    return workload.take(np.arange(min(QUERIES, len(workload))))
 
 
-def visits(said: list[str], number: int) -> pa.Table:
-    at = pa.array([1_700_000_000_000_000 + number * DAY] * len(said))
+def visits(bodies: list[str], number: int) -> pa.Table:
+    at = pa.array([1_700_000_000_000_000 + number * DAY] * len(bodies))
     return pa.table(
         {
-            "url": [f"https://a.example/{i}" for i in range(len(said))],
+            "url": [f"https://a.example/{i}" for i in range(len(bodies))],
             "at": at.cast(pa.timestamp("us", tz="UTC")),
-            "digest": pa.array([hash(text) & (2**63 - 1) for text in said], pa.uint64()),
-            "digest_of": ["text"] * len(said),
-            "text": said,
+            "digest": pa.array([hash(text) & (2**63 - 1) for text in bodies], pa.uint64()),
+            "digest_of": ["text"] * len(bodies),
+            "text": bodies,
         }
     )
 
 
 def indexing() -> tuple[FloatArray, float]:
-    """Least seconds of turns in which every page changes twice; megabytes of a turn.
+    """The fewest seconds of a turn in which every page changes twice; megabytes of a turn.
 
     By row: elapsed; of the processor, which counts what runs beside; of it, with the appending to
     the store. By column: without and with measuring. Two stores with the same visits take turns.
     """
     rng = random.Random(1)
-    queries, said = asked(rng), texts(rng)
+    queries, bodies = asked(rng), texts(rng)
     size, took = 0, np.zeros((TURNS, TURN, 3, 2))
     with tempfile.TemporaryDirectory() as folder:
         stores = [Store.open(Path(folder) / name, create=True) for name in ("without", "with")]
         indices = [SearchIndex(store) for store in stores]
         impact = [None, indices[1].impact(queries)]
         for number in range(-TURN, TURNS * TURN):  # the first rounds compile, and make the curves
-            said = texts(rng, said) if number > -TURN else said
-            size += sum(map(len, said)) * (number >= 0)
+            bodies = texts(rng, bodies) if number > -TURN else bodies
+            size += sum(map(len, bodies)) * (number >= 0)
             for i in (0, 1) if number % 2 else (1, 0):
                 first = process_time()
-                stores[i].append(visits(said, number + TURN))
+                stores[i].append(visits(bodies, number + TURN))
                 begin, elapsed = process_time(), perf_counter()
                 indices[i].update(impact[i])
                 elapsed, end = perf_counter() - elapsed, process_time()
@@ -128,14 +128,14 @@ def accuracy() -> tuple[float, FloatArray]:
     among = CorpusStatistics.of(counts.take(before), size)
     score = scoring("tfidf")(counts, among)
     page = np.concatenate([before, before])
-    found = find_matches(counts, score, single, page)
-    p_view = view_probabilities(found.longest() + 1)
+    matches = find_matches(counts, score, single, page)
+    p_view = view_probabilities(matches.longest() + 1)
     exact = np.empty(PAGES)
     for begin in range(0, PAGES, 100):  # a few pages change at a time, as in a crawl
         rows = slice(begin, begin + 100)
         live = before.copy()
         live[rows] = after[rows]
-        exact[rows] = exact_gains(found, before, live, p_view)[rows]
+        exact[rows] = exact_gains(matches, before, live, p_view)[rows]
     mine = counts.texts() < PAGES
     known = fit_curves(counts.term[mine], score[mine], size)
     old_, new = ((counts.take(rows), score[counts.entries(rows)]) for rows in (before, after))
@@ -146,7 +146,7 @@ def accuracy() -> tuple[float, FloatArray]:
 
 
 def large_workload() -> tuple[int, float]:
-    """Read a file of a million distinct queries; how many, and seconds."""
+    """Read a file of a million distinct queries: their number, and the seconds it took."""
     rng = random.Random(3)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "queries.tsv"
@@ -155,8 +155,8 @@ def large_workload() -> tuple[int, float]:
                 words = " ".join(rng.choices(LEXICON, k=rng.choice((1, 2, 3))))
                 out.write(f"{words} q{i}\t{rng.randint(1, 99)}\n")
         begin = process_time()
-        found = read_workload(file)
-        return len(found), process_time() - begin
+        n_queries = len(read_workload(file))
+        return n_queries, process_time() - begin
 
 
 def figures() -> Iterator[Figure]:
