@@ -37,7 +37,7 @@ def dang(
     from recrawl.papers.dang.experiment import dang as run
     from recrawl.papers.dang.tables import curves, tables
 
-    with progress_bar("learning") as told:
+    with progress_bar("learning") as progress:
         data = study(
             open_trace(trace, window=units.window(window)),
             every=units.duration(every),
@@ -45,10 +45,10 @@ def dang(
             strict=mode is Mode.strict,
             trusted=trusted.read_text("utf-8").split() if trusted else None,
         )
-        found = run(data, folder, history=history, progress=told)
-    for kind, drawn in curves(found).items():
-        (folder / f"figure-15-{kind}.svg").write_text(drawn, encoding="utf-8")
-    text = tables(data, found)
+        results = run(data, folder, history=history, progress=progress)
+    for kind, svg in curves(results).items():
+        (folder / f"figure-15-{kind}.svg").write_text(svg, encoding="utf-8")
+    text = tables(data, results)
     say(text)
     if report:
         report.write_text(text, encoding="utf-8")
