@@ -55,9 +55,8 @@ def page_terminals(
     """One row a terminal, one column a page; an unknown size or time counts as 0."""
     rows = np.empty((len(names), len(pages)))
     for row, name in zip(rows, names, strict=True):
-        row[:] = (
-            _READERS[name](pages, now, cycle_days) if name in _READERS else getattr(pages, name)
-        )
+        read = _READERS.get(name)
+        row[:] = getattr(pages, name) if read is None else read(pages, now, cycle_days)
     return np.nan_to_num(rows, copy=False, nan=0.0)
 
 

@@ -36,11 +36,11 @@ def tables(name: str, study: SearchStudy, runs: list[RefreshRun]) -> str:
 
 def _head(study: SearchStudy, runs: list[RefreshRun], modes: list[str]) -> str:
     never = {mode: next(run.never for run in runs if run.mode == mode) for mode in modes}
-    told = ", ".join(f"{quality:.4f} {mode}" for mode, quality in never.items())
+    qualities = ", ".join(f"{quality:.4f} {mode}" for mode, quality in never.items())
     return (
         f"{study.pages:,} pages, {len(study.live) - 1} cycles, {len(study.page):,} changes of "
         f"pages; {study.queries:,} queries, {study.volume:.1%} of the workload. "
-        f"Quality if nothing is refreshed: {told}."
+        f"Quality if nothing is refreshed: {qualities}."
     )
 
 

@@ -1,6 +1,6 @@
 """GP4C (Santos 2013): does evolution find better score functions than the classic ones?
 
-Five folds of the pages, five seeds, 57 days of which two are warm-up, 5 % of the pages a day.
+Five folds of the pages, five seeds, 57 days (the first two are warm-up), 5 % of the pages a day.
 Results are kept in a folder; an interrupted experiment continues from them.
 """
 

@@ -1,4 +1,4 @@
-"""What the thesis found, what we found: its Tables 4.2 to 4.4 and Figures 4.1 and 4.2 as text."""
+"""The thesis's Tables 4.2 to 4.4 and Figures 4.1 and 4.2 as text, its numbers beside ours."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LEVEL = 0.05
 
 
 def tables(results: ThesisResults) -> str:
-    """All of them, as Markdown."""
+    """All tables as Markdown."""
     sections = (_best, _averages, _times, _days, _tests)
     return "\n".join("\n".join(section(results)) + "\n" for section in sections)
 

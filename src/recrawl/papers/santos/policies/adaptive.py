@@ -1,4 +1,4 @@
-"""Which pages now, by the chance of a change at a weighted share of its visits?"""
+"""Which pages now, by the chance of a change, from a weighted share of visits that showed one?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class AdaptivePolicy(Stateless):
     """φ = 1 − e^{−λt}, t in cycles, λ a reading of `rates.weighted` (Santos 2013).
 
-    Faithful, so 0 for every page of weight 0: those are never visited again while others remain.
+    As in the paper, a page with λ = 0 scores 0 and is not visited again while others remain.
     """
 
     name: ClassVar[str]
@@ -28,5 +28,5 @@ class AdaptivePolicy(Stateless):
         return from_rate(per_cycle / self.cycle_days, pages.days_since_visit(now)).p_change
 
 
-#: One class a reading, so that each is found by its name like any other part.
+#: One class a reading, so that the registry knows each by its name.
 globals().update({part.__name__: part for part in named_parts(AdaptivePolicy, READINGS)})

@@ -1,4 +1,4 @@
-"""Which pages now, if those that change most at each visit go first, however fresh?"""
+"""Which pages now, by changes a visit alone, however fresh the copy?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ChoPolicy(Stateless):
-    """The baseline CG of Santos (2013), faithful: blind to time, so it pins the same pages."""
+    """The baseline CG of Santos (2013). It ignores time, so it keeps visiting the same pages."""
 
     name: ClassVar[str] = "cho"
 
