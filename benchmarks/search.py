@@ -42,7 +42,7 @@ ZIPF = (1.0 / np.arange(1.0, len(LEXICON) + 1)).cumsum().tolist()
 def texts(rng: random.Random, old: list[str] | None = None) -> list[str]:
     """Texts of pages with word frequencies as in language; or these texts after a change.
 
-    As on sites that were impact for months: a run of words changes, mostly a short one, so that
+    As on sites that were watched for months: a run of words changes, mostly a short one, so that
     the length changes by 1 % at the median and by more than 6 % in one case of five.
     """
     if old is None:
