@@ -107,7 +107,7 @@ def _inflate_as(body: bytes, window: int, name: str, max_bytes: int) -> Unpacked
 
 
 def kind_of(body: bytes, content_type: str | None) -> Kind:
-    """The kind that the first bytes show, else the one in the Content-Type header."""
+    """The kind by the magic bytes, else by the Content-Type header, else by the first kilobyte."""
     if not body or body.isspace():
         return "empty"
     if body.startswith(_MAGIC):
