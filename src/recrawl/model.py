@@ -1,4 +1,4 @@
-"""What flows round the ring: visits, pages, forecasts, budgets. Columns, not objects."""
+"""The data that all folders share: visits, pages, forecasts, budgets. Columns, not objects."""
 
 from __future__ import annotations
 
@@ -24,28 +24,25 @@ BoolArray = NDArray[np.bool_]
 KeyArray = NDArray[np.uint64]
 Column = NDArray[Any]
 
-#: One row a visit, as readers and engines hand them to a store. Only `url` must be filled.
+#: Visits, one per row, as readers and engines give them to a store. Only `url` is required.
 #: A row without `at` says that the page exists and was not visited.
 VISITS = pa.schema(
     [
         pa.field("url", pa.string(), nullable=False),
         pa.field("at", pa.timestamp("us", tz="UTC")),
-        # null: fetched, status not recorded; 0: tried, but no (whole) answer came
+        # null: fetched, status not recorded; 0: no complete answer
         pa.field("status", pa.int16()),
         pa.field("digest", pa.uint64()),  # equal digests of the same kind = same content
-        pa.field(
-            "digest_of", pa.string()
-        ),  # kind: "text", "bytes", or where a foreign one came from
-        pa.field(
-            "reported", pa.bool_()
-        ),  # what the source itself says: changed since its last visit
+        # kind of the digest: "text", "bytes", or the name of its source
+        pa.field("digest_of", pa.string()),
+        pa.field("reported", pa.bool_()),  # the source itself says: changed since its last visit
         pa.field("simhash", pa.uint64()),
         pa.field("title", pa.string()),
         pa.field("text", pa.string()),
-        pa.field("links", pa.list_(pa.string())),  # null: not looked for; empty: has none
+        pa.field("links", pa.list_(pa.string())),  # null: not extracted; empty: no links
         pa.field("nofollow", pa.list_(pa.bool_())),  # parallel to links, or null
         pa.field("bytes", pa.int64()),  # of the body
-        pa.field("seconds", pa.float64()),  # what the fetch took
+        pa.field("seconds", pa.float64()),  # duration of the fetch
         pa.field("etag", pa.string()),
         pa.field("last_modified", pa.timestamp("us", tz="UTC")),
         pa.field("skipped", pa.bool_()),  # true: no request was sent, and the visit failed
@@ -88,9 +85,9 @@ class Intervals:
     changed: BoolArray  #: the visit that closed it showed a change
     at: FloatArray  #: time of that visit
     modified: FloatArray  #: Last-Modified seen by that visit; NaN where the server sent none
-    new_internal: FloatArray  #: links of that visit that the copy before it had not, same host
-    new_external: FloatArray  #: and those to other hosts; NaN where links were not compared
-    links: FloatArray  #: all links of that visit; NaN where they were not looked for
+    new_internal: FloatArray  #: links of that visit that the copy before did not have, same host
+    new_external: FloatArray  #: the same to other hosts; NaN where links were not compared
+    links: FloatArray  #: all links of that visit; NaN where they were not extracted
 
     @cached_property
     def page(self) -> IntArray:
@@ -108,7 +105,7 @@ class Intervals:
         return self.new_internal + self.new_external
 
     def columns(self) -> dict[str, Column]:
-        """What is known of each interval, by name."""
+        """The columns by name, without `start`."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "start"}
 
     def where(self, keep: BoolArray) -> Intervals:
@@ -135,22 +132,22 @@ class Outlinks:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """For each page the pages most like it, nearest first, and how much each counts."""
+    """For each page the most similar pages, nearest first, and their weights."""
 
-    row: IntArray  #: of the neighbours, by page; -1 where there are fewer
-    weight: FloatArray  #: >= 0, and 0 where there is none
+    row: IntArray  #: rows of the neighbours, one line per page; -1 where there are fewer
+    weight: FloatArray  #: >= 0; 0 where there is no neighbour
 
     def mean(self, column: FloatArray) -> FloatArray:
         """The weighted mean of a column over the neighbours; NaN without any."""
         total = self.weight.sum(axis=1)
-        found = np.where(self.weight > 0, column[self.row], 0.0)
-        sums = np.einsum("ij,ij->i", self.weight, found)
+        values = np.where(self.weight > 0, column[self.row], 0.0)
+        sums = np.einsum("ij,ij->i", self.weight, values)
         mean: FloatArray = np.divide(sums, total, out=np.full(len(total), np.nan), where=total > 0)
         return mean
 
 
 class PageSource(Protocol):
-    """Where columns too large to load every time come from."""
+    """Loads the columns of pages that are too large to load every time."""
 
     def urls(self, page_id: IntArray) -> Sequence[str]: ...
     def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals: ...
@@ -162,7 +159,7 @@ class PageSource(Protocol):
 @public
 @dataclass(frozen=True)
 class Pages:
-    """What the history says of each page: a row a page, a column a fact.
+    """What the history knows of each page: one row per page, one column per fact.
 
     A visit is *compared* when its outcome (changed or not) is known: it has an earlier copy to
     compare with, and did not fail. Times are seconds, NaN for "never"; exposure is in days.
@@ -174,7 +171,7 @@ class Pages:
     site: IntArray  #: pages of one registrable domain share a number
     first_seen: FloatArray
     first_visit: FloatArray  #: first successful
-    last_visit: FloatArray  #: last successful: when our copy was last known to be right
+    last_visit: FloatArray  #: last successful: our copy was right then
     last_attempt: FloatArray  #: last visit of any outcome
     last_change: FloatArray  #: last visit that showed a change
     n_visits: IntArray  #: attempts, failures included
@@ -185,7 +182,7 @@ class Pages:
     failures: IntArray  #: failed visits since the last success
     flips: IntArray  #: times it went from success to failure or back
     bytes: FloatArray  #: size at the last success; NaN unknown
-    seconds: FloatArray  #: what the last success took; NaN unknown
+    seconds: FloatArray  #: duration of the last success; NaN unknown
     source: PageSource = field(repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -216,11 +213,11 @@ class Pages:
         return self.source.urls(self.page_id)
 
     def intervals(self, *, never_seen: bool = False) -> Intervals:
-        """What past visits showed; on request only links that no page had held count as new."""
+        """What past visits showed; with `never_seen`, only links that no page had held are new."""
         return self.source.intervals(self.page_id, never_seen=never_seen)
 
     def texts(self, characters: int | None = None) -> pa.Array:
-        """What our copy of each page says (large_string), or the first so many characters of it.
+        """The text of our copy of each page (large_string), or its first `characters`.
 
         Null where it was not kept.
         """
@@ -237,7 +234,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Signals:
-    """What sitemaps and feeds claim, and how their claims have fared; columns by name."""
+    """The changes that sitemaps and feeds claim, and how often they are right; columns by name."""
 
     latest: dict[str, Column]  #: page_id, kind, said: the last change that each kind claims
     tally: dict[str, Column]  #: host, kind, found, missed, false_alarms, quiet: compared visits
@@ -245,7 +242,7 @@ class Signals:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a visit to each page at one time would find."""
+    """What a visit to each page at a given time would show."""
 
     p_change: FloatArray  #: probability that it shows a change
 
@@ -253,14 +250,16 @@ class Forecast:
 @public
 @dataclass(frozen=True)
 class Budget:
-    """What one cycle may spend: `fetches`, or a `share` of the pages; the rest narrows it."""
+    """What one cycle may spend: `fetches`, or a `share` of the pages; the rest are limits."""
 
     fetches: int | None = None
     share: float | None = None
-    host_cap: int | None = None  #: most fetches of one host in a cycle
-    host_delay: float = 0.0  #: least seconds between two fetches of one host
+    host_cap: int | None = None  #: maximum of fetches from one host in a cycle
+    host_delay: float = 0.0  #: minimum of seconds between two fetches from one host
     every: float = DAY  #: length of a cycle, seconds
     bytes: float | None = None
     seconds: float | None = None
-    explore: float = 0.0  #: part of the fetches given to the pages unseen for longest
-    discover: float | None = None  #: part given to pages never visited; None: they just compete
+    explore: float = 0.0  #: part of the fetches for the pages not seen for the longest time
+    discover: float | None = (
+        None  #: part for pages never visited; None: they compete with the others
+    )
