@@ -39,7 +39,7 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)  #: names in lower case
     body: bytes = b""  #: in its Content-Encoding
     seconds: float | None = None
-    skipped: bool = False  #: no request was sent: robots.txt forbids it or cannot be had
+    skipped: bool = False  #: not requested: robots.txt forbids it, or its host cannot be asked
 
 
 class Visit(NamedTuple):
