@@ -162,6 +162,22 @@ def test_every_kind_of_part_may_be_a_file(scratch, tmp_path):
     assert "./parts.py:Longer" in run("recrawl info other", scratch).stdout
 
 
+def test_a_registered_name_must_be_free_and_the_class_a_part(monkeypatch):
+    class Mine:
+        name = "poisson"
+        score = learn = lambda self, *_: None
+
+    with pytest.raises(BadInput, match="which comes from recrawl"):
+        recrawl.register(Mine)
+    with pytest.raises(BadInput, match="has the methods of no kind"):
+        recrawl.register(str)
+    monkeypatch.setattr(Mine, "name", "mine")
+    monkeypatch.setitem(registry._registered, "policy", {})
+    assert recrawl.register(Mine) is Mine
+    assert registry.parts_with_origin("policy")["mine"].origin == "registered"
+    assert registry.outside_parts() is None  # no other process can import a class of a function
+
+
 def test_what_is_wrong_with_a_file_or_module_is_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("bad.py").write_text("1 / 0\n")

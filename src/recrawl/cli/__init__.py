@@ -41,7 +41,7 @@ def parts(kind: Annotated[Kind | None, typer.Argument()] = None) -> None:
 
     table = Table("kind", "name", "from", "answers", box=None)
     for each in [kind.value] if kind else list(registry.GROUPS):
-        for name, part in registry.found_parts(each).items():
+        for name, part in registry.parts_with_origin(each).items():
             table.add_row(each, name, part.origin, part.summary())
     out.print(table)
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = [
     "GROUPS",
     "Part",
-    "found_parts",
     "import_parts",
     "kind_of",
     "make",
@@ -44,6 +43,7 @@ __all__ = [
     "part_class",
     "part_label",
     "parts",
+    "parts_with_origin",
     "register",
     "unknown",
 ]
@@ -66,13 +66,6 @@ def register(part: PartClass, *, kind: str | None = None) -> PartClass:
     """Make a class known by its `name` in this process; usable as a decorator.
 
     The kind follows from the methods of the class unless it is given.
-
-    >>> @register
-    ... class Constant:
-    ...     name = "constant"
-    ...     def rate(self, pages): return 1.0
-    >>> make("rate", "constant").name
-    'constant'
     """
     kind = _check_kind(kind) if kind else kind_of(part)
     name = _name_of(part)
@@ -90,39 +83,39 @@ def register(part: PartClass, *, kind: str | None = None) -> PartClass:
 
 def parts(kind: str) -> dict[str, type[Any]]:
     """Every part of a kind by name, sorted."""
-    return {name: each.part for name, each in found_parts(kind).items()}
+    return {name: each.part for name, each in parts_with_origin(kind).items()}
 
 
-def found_parts(kind: str) -> dict[str, Part]:
+def parts_with_origin(kind: str) -> dict[str, Part]:
     """Every part of a kind by name, sorted, with its origin."""
     return dict(sorted((_registered[_check_kind(kind)] | announced(kind)).items()))
 
 
-def make(kind: str, written: str, **arguments: object) -> Any:
-    """Build a part from the way people write it.
+def make(kind: str, text: str, **arguments: object) -> Any:
+    """Build a part from text, as it is written on the command line.
 
-    `name`, `name:argument=value,argument=value`, or a part from outside: `./my_policy.py`,
-    `my_package.module:MyPolicy`, each also with `:argument=value`. A policy may also be the path
-    of the JSON file that `recrawl evolve` wrote.
+    That is `name` or `name:argument=value,argument=value`; or a part from outside, `./my_policy.py`
+    or `my_package.module:MyPolicy`, also with `:argument=value`. A policy may also be the path of
+    the JSON file that `recrawl evolve` wrote.
 
     >>> make("detector", "shingles:tau=0.3,inclusive=true").tau
     0.3
     """
-    part, name, rest = _find(_check_kind(kind), written)
+    part, name, rest = _find(_check_kind(kind), text)
     if kind == "policy" and name.endswith(".json"):
         arguments["file"] = name
     for pair in filter(None, _NEXT_ARGUMENT.split(rest)):
         argument, equals, value = pair.partition("=")
         if not equals:
-            raise BadInput(f"A part is written name:argument=value. Got {written!r}.")
+            raise BadInput(f"A part must be written name:argument=value. Got {text!r}.")
         arguments[argument.strip()] = _value(value.strip())
     _check_arguments(part, f"{kind} {name!r}", arguments)
     return part(**arguments)
 
 
-def part_class(kind: str, written: str) -> type[Any]:
-    """The class that `make` would build from; its arguments are not looked at."""
-    return _find(_check_kind(kind), written)[0]
+def part_class(kind: str, text: str) -> type[Any]:
+    """The class that `make` would use; the arguments in the text are not checked."""
+    return _find(_check_kind(kind), text)[0]
 
 
 def part_label(part: Any) -> str:
@@ -152,7 +145,7 @@ def outside_parts(used: Sequence[Any] = ()) -> OutsideParts | None:
     `used`.
     """
     registered = [
-        (kind, each.part) for kind, found in _registered.items() for each in found.values()
+        (kind, each.part) for kind, named in _registered.items() for each in named.values()
     ]
     objects = [type(part) for part in used if not isinstance(part, str)]
     if not all(is_importable(part) for part in (*objects, *(part for _, part in registered))):
@@ -177,9 +170,9 @@ def unknown(kind: str, name: str, known: Collection[str]) -> UnknownPart:
     return UnknownPart(f"No {kind} called {name!r}.{hint} Known: {', '.join(known)}.")
 
 
-def _find(kind: str, written: str) -> tuple[type[Any], str, str]:
-    """The class, what it was called by, and the text of its arguments."""
-    name, _, rest = written.partition(":")
+def _find(kind: str, text: str) -> tuple[type[Any], str, str]:
+    """The class, the name it was found by, and the text of its arguments."""
+    name, _, rest = text.partition(":")
     name = name.strip()
     if name in _registered[kind]:
         return _registered[kind][name].part, name, rest

@@ -169,13 +169,11 @@ def loaded_files() -> list[str]:
 
 def is_importable(part: type[Any]) -> bool:
     """Whether another process can import the class: not one of a notebook, or in a function."""
-    module = part.__module__
-    if module == "__main__" or "." in part.__qualname__:
+    name = part.__module__
+    if name == "__main__" or getattr(sys.modules.get(name), part.__qualname__, None) is not part:
         return False
-    if module.startswith(_FILE_PREFIX):
-        return True
     try:
-        return importlib.util.find_spec(module) is not None
+        return name.startswith(_FILE_PREFIX) or importlib.util.find_spec(name) is not None
     except (ImportError, ValueError):
         return False
 
