@@ -13,8 +13,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write to. It replaces `path` once it is on disk; after an error `path` stays."""
-    path = Path(path)
+    """A file to write to. It replaces `path` once it is on disk; after an error `path` stays.
+
+    The target of a symbolic link is replaced, not the link. Devices and pipes are written to.
+    """
+    path = Path(path).resolve()
+    if path.exists() and not path.is_file():
+        with path.open("wb") as device:
+            yield device
+        return
     new = path.with_name(f"{path.name}.{os.getpid()}.new")  # another process may be writing too
     try:
         with new.open("wb") as file:

@@ -52,3 +52,15 @@ def test_nothing_is_replaced_before_it_is_on_disk(tmp_path, monkeypatch):
     (tmp_path / "other").write_text("other")
     replace(tmp_path / "other", file)
     assert file.read_text() == "other"
+
+
+def test_a_link_stays_and_a_device_is_written_to(tmp_path):
+    file, link = tmp_path / "kept.json", tmp_path / "link.json"
+    link.symlink_to(file)
+    write_whole(link, "text")
+    assert link.is_symlink()
+    assert file.read_text() == "text"
+    write_whole("/dev/null", "text")
+    read, write = os.pipe()
+    write_whole(f"/dev/fd/{write}", "text")
+    assert os.read(read, 9) == b"text"
