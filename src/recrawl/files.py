@@ -17,11 +17,12 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 
     The target of a symbolic link is replaced, not the link. Devices and pipes are written to.
     """
-    path = Path(path).resolve()
+    path = Path(path)
     if path.exists() and not path.is_file():
         with path.open("wb") as device:
             yield device
         return
+    path = path.resolve()
     new = path.with_name(f"{path.name}.{os.getpid()}.new")  # another process may be writing too
     try:
         with new.open("wb") as file:
