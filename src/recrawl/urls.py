@@ -120,8 +120,8 @@ def _suffixes() -> Callable[[str], str]:
 
 
 def _bad(url: str, rule: str, remedy: str) -> BadUrl:
-    shown = _CREDENTIALS.sub("//", url[:200])
-    return BadUrl(f"url {rule}: {shown!r}. {remedy}.")
+    without_credentials = _CREDENTIALS.sub("//", url[:200])
+    return BadUrl(f"url {rule}: {without_credentials!r}. {remedy}.")
 
 
 def _checked(url: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 import recrawl
 
+pytestmark = pytest.mark.slow
 SMALL = Path(__file__).parents[1] / "golden" / "small"
 CHECKS = """
 from recrawl import registry

@@ -75,7 +75,7 @@ def replay(
     ] = None,
     report: ReportFile = None,
 ) -> None:
-    """Say what policies would have found on traces, beside oldest-first and the limit."""
+    """Replay policies on traces, beside oldest-first and the limit."""
     named = policy or ([] if objective else [recrawl.DEFAULT_POLICY])
     runs = len(traces) * len(set(budget)) * (len({"oldest", *named}) + len(objective))
     with progress_bar("reading", runs) as done:

@@ -47,12 +47,12 @@ def evidence(signals: Signals, pages: Pages) -> list[SignalEvidence]:
     kinds = []
     for kind in np.unique(signals.latest["kind"]).tolist():
         mine = signals.latest["kind"] == kind
-        ids, said = signals.latest["page_id"][mine], signals.latest["said"][mine]
+        ids, changed_at = signals.latest["page_id"][mine], signals.latest["said"][mine]
         rows = rows_of(ids, pages.page_id)
-        rows, said = rows[rows >= 0], said[rows >= 0]
+        rows, changed_at = rows[rows >= 0], changed_at[rows >= 0]
         recall, alarms = _trust(signals, kind, pages.host[rows])
-        is_news = said > np.nan_to_num(pages.last_visit[rows], nan=-np.inf)
-        kinds.append(SignalEvidence(kind, rows, said, is_news, recall, alarms))
+        is_news = changed_at > np.nan_to_num(pages.last_visit[rows], nan=-np.inf)
+        kinds.append(SignalEvidence(kind, rows, changed_at, is_news, recall, alarms))
     return kinds
 
 

@@ -46,7 +46,7 @@ METHODS = {
 @public
 @dataclass(frozen=True)
 class Part:
-    """A class found in the registry, and where it comes from."""
+    """A class that is a part, and where it comes from."""
 
     part: type[Any]
     origin: str  #: "recrawl 0.1.0", "my-package 1.2" or "registered"
@@ -65,8 +65,8 @@ def has_methods(part: type[Any], kind: str) -> bool:
 @cache
 def entries(kind: str) -> tuple[EntryPoint, ...]:
     """The entry points of a kind: those of recrawl first, then others by name."""
-    found = entry_points(group=GROUPS[kind])
-    return tuple(sorted(found, key=lambda entry: (not _is_ours(entry), entry.value)))
+    points = entry_points(group=GROUPS[kind])
+    return tuple(sorted(points, key=lambda entry: (not _is_ours(entry), entry.value)))
 
 
 def _is_ours(entry: EntryPoint) -> bool:
