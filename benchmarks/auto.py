@@ -75,7 +75,7 @@ def measured(pages: int, directory: str) -> tuple[float, ...]:
                 took.append(perf_counter() - begin)
             row = random.choice(pages, pages // 400, replace=False) if day > 2 else np.arange(pages)
             history.append(_visits(names, row, day, now), now=now)
-    changes = auto.parts_["balanced"]
+    changes = auto.scorers_["balanced"]
     assert isinstance(changes, HitModel)
     learner = changes.learner
     learner.n_hits_trained = 0

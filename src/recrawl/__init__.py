@@ -33,7 +33,7 @@ if _TYPE_CHECKING:
     from recrawl.lab.learn import EvolutionResult
     from recrawl.model import VISITS, Budget, Pages
     from recrawl.planner import DEFAULT_POLICY, Explanation, Plan, Rule, explain, load_rules, plan
-    from recrawl.registry import Part, make, parts, register
+    from recrawl.registry import FoundPart, make, parts, register
     from recrawl.search.index import SearchResult, search
 
     open = Store.open  # noqa: A001  # recrawl.open(path), like open(path)
@@ -52,7 +52,7 @@ _NAMES = {
     "lab.learn": "EvolutionResult",
     "model": "VISITS Budget Pages",
     "planner": "DEFAULT_POLICY Explanation Plan Rule explain load_rules plan",
-    "registry": "Part make parts register",
+    "registry": "FoundPart make parts register",
     "search.index": "SearchResult search",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -69,11 +69,11 @@ __all__ = [
     "EvolutionResult",
     "Explanation",
     "FileReport",
+    "FoundPart",
     "IngestReport",
     "LiveCrawl",
     "MissingExtra",
     "Pages",
-    "Part",
     "Plan",
     "RecrawlError",
     "Rule",

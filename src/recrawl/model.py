@@ -180,7 +180,7 @@ class Pages:
     exposure: FloatArray  #: days over which a change would have been seen
     recent: KeyArray  #: last 64 compared visits, newest in bit 0; 1 = changed
     failures: IntArray  #: failed visits since the last success
-    flips: IntArray  #: times it went from success to failure or back
+    flips: IntArray  #: times it was gone (4xx), or back again
     bytes: FloatArray  #: size at the last success; NaN unknown
     seconds: FloatArray  #: duration of the last success; NaN unknown
     source: PageSource = field(repr=False, compare=False)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def mix(values: KeyArray) -> KeyArray:
-    """A bijection of 64 bits in which each input bit flips half of the output (SplitMix64)."""
+    """Scramble 64 bits, one to one (SplitMix64)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -15,7 +15,7 @@ from recrawl.auto.group_days import DAYS_KEPT, PRIOR_CHANGES, GroupDays
 from recrawl.auto.learner import Learner
 from recrawl.auto.neighbourhood import DAILY_DECAY, PRIOR_HITS, Neighbourhood
 from recrawl.auto.page_history import MAX_STREAK, PageHistory
-from recrawl.history.intervals import Visits
+from recrawl.history.intervals import PastVisits
 from recrawl.neighbours.url_groups import ALONE, group_names, number_groups
 
 URLS = [
@@ -275,7 +275,7 @@ def test_shuffled_outcomes_teach_next_to_nothing(model):
 
 def examples(columns, offset, hit):
     n = len(hit)
-    seen = Visits(np.arange(n), np.ones(n), np.ones(n), hit * 1.0)
+    seen = PastVisits(np.arange(n), np.ones(n), np.ones(n), hit * 1.0)
     return SimpleNamespace(visits=seen, columns=columns, offset=offset)
 
 

@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from recrawl.page import parse, shingle_distance, shingles, simhash, word_counts, words
-from recrawl.page.html import MAX_LINKS
+from recrawl.page.html import MAX_LINKS_READ
 
 URL = "http://a.org/x/y"
 PAGE = b"""<!doctype html><title> The
@@ -160,18 +160,20 @@ def test_problems_are_named(body: bytes, encoding: str | None, kind: str, proble
 
 
 def test_too_many_links() -> None:
-    body = b"".join(b"<a href=/%d>x</a>" % i for i in range(MAX_LINKS + 5))
+    body = b"".join(b"<a href=/%d>x</a>" % i for i in range(MAX_LINKS_READ + 5))
     page = parse(body, url=URL, content_type="text/html")
-    assert len(page.links) == len(page.nofollow) == MAX_LINKS
-    assert page.links[-1] == f"http://a.org/{MAX_LINKS - 1}"
+    assert len(page.links) == len(page.nofollow) == MAX_LINKS_READ
+    assert page.links[-1] == f"http://a.org/{MAX_LINKS_READ - 1}"
     assert page.truncated
-    assert page.problem == f"over {MAX_LINKS} links"
+    assert page.problem == f"over {MAX_LINKS_READ} links"
 
 
 def test_links_are_counted_once() -> None:
-    twice = b"".join(b"<a href=/%d>x</a><a href=/%d#y>x</a>" % (i, i) for i in range(MAX_LINKS))
+    twice = b"".join(
+        b"<a href=/%d>x</a><a href=/%d#y>x</a>" % (i, i) for i in range(MAX_LINKS_READ)
+    )
     page = parse(twice, url=URL, content_type="text/html")
-    assert (len(page.links), page.problem) == (MAX_LINKS, None)
+    assert (len(page.links), page.problem) == (MAX_LINKS_READ, None)
 
 
 def test_a_giant_attribute() -> None:

@@ -7,7 +7,7 @@ from html.entities import html5
 import pytest
 
 from recrawl.page.entities import name_table
-from recrawl.page.html import MAX_LINKS, collapse_spaces, read_html
+from recrawl.page.html import MAX_LINKS_READ, collapse_spaces, read_html
 from recrawl.page.html_scanner import scan
 
 URL = "http://a.org/x/y"
@@ -299,7 +299,7 @@ def test_hostile_markup_is_read_like_any_other(hostile: bytes | tuple[bytes, str
 
 def test_hostile_links() -> None:
     many = b"".join(b"<a href=%d rel=nofollow>" % i for i in range(N))
-    assert len(read_html(many, URL).links) == 2 * MAX_LINKS
+    assert len(read_html(many, URL).links) == 2 * MAX_LINKS_READ
     assert read_html(b"<a href='" + b"&nGt;" * N + b"'>", URL).links == []
     assert read_html(b"<a href='" + b"z" * 10_000_000 + b"'>", URL).links == []
     assert read_html(b"<a href='\0'>" * N, URL).links == ["http://a.org/x/%EF%BF%BD"]

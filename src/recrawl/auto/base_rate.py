@@ -22,9 +22,10 @@ def base_rates(
 ) -> tuple[FloatArray, FloatArray]:
     """Hits a day of these pages, and of the smallest group of each; never 0.
 
-    `group` has a row a level and a column a page; `totals` the events and days of each group.
+    `group` has one row per level and one column per page; `totals` has the events and days of each
+    group.
     """
-    rates: tuple[FloatArray, FloatArray] = _rates(group, totals, events, days, page)
+    rates: tuple[FloatArray, FloatArray] = _shrunk_rates(group, totals, events, days, page)
     return rates
 
 
@@ -34,7 +35,7 @@ def mean_rate(events: FloatArray | IntArray, days: FloatArray) -> float:
 
 
 @njit(cache=True)
-def _rates(group, totals, events, days, page):  # type: ignore[no-untyped-def]
+def _shrunk_rates(group, totals, events, days, page):  # type: ignore[no-untyped-def]
     own, of_group = np.empty(len(page)), np.empty(len(page))
     for i in range(len(page)):
         p = page[i]

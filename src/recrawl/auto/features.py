@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recrawl.history.intervals import Visits
+    from recrawl.history.intervals import PastVisits
     from recrawl.model import FloatArray, IntArray, KeyArray, Pages, Time
 
 N_NEIGHBOURS = 10
@@ -44,8 +44,8 @@ UNTRAINED = "days of directory"  #: the column that alone is used before a model
 class Examples:
     """Visits of one day, and what was known before them."""
 
-    visits: Visits
-    columns: NDArray[np.float32]  #: a row for each of NAMES, a column a visit
+    visits: PastVisits
+    columns: NDArray[np.float32]  #: a row for each of NAMES, one column per visit
     offset: FloatArray  #: log(rate × days)
 
 
@@ -112,7 +112,7 @@ class FeatureState:
         is_other = (n_new < 64) & (pages.recent >> shift != kept)
         return bool((n_new < 0).any() or is_other.any())
 
-    def _is_late(self, pages: Pages, new: Visits) -> bool:
+    def _is_late(self, pages: Pages, new: PastVisits) -> bool:
         """Whether a visit lies before visits already added, or those are different now."""
         known = self.history.n_visits[new.page] > 0
         before = known & (new.at / DAY <= self.history.last[new.page])
@@ -146,7 +146,7 @@ class FeatureState:
         days, history = self.group_days, self.history
         return base_rates(days.group, days.totals, history.events, history.days, page)
 
-    def _add_visits(self, new: Visits) -> Examples:
+    def _add_visits(self, new: PastVisits) -> Examples:
         """Add the visits of one day."""
         page, end = new.page, new.at / DAY
         begin = end - new.days
@@ -208,7 +208,7 @@ class FeatureState:
         self.neighbours.replace(moved, nearest(vectors, N_NEIGHBOURS, rows=moved, exact=exact))
 
 
-def _by_day(visits: Visits) -> Iterator[tuple[int, Visits]]:
+def _by_day(visits: PastVisits) -> Iterator[tuple[int, PastVisits]]:
     """The days, oldest first, and the visits of each; `visits` are oldest first."""
     day = day_of(visits.at)
     first = np.flatnonzero(np.diff(day, prepend=day[:1] - 1))

@@ -33,8 +33,8 @@ def day_of(at: Time | FloatArray) -> IntArray:
 class GroupDays:
     """The multipliers of groups, and the totals over all their visits.
 
-    `group` has a row a level and a column a page, -1 for none; `name` is the name of each group, as
-    a hash. Times are days. Day d is in column d % DAYS_KEPT.
+    `group` has one row per level and one column per page, -1 for none; `name` is the name of each
+    group, as a hash. Times are days. Day d is in column d % DAYS_KEPT.
     """
 
     def __init__(self, group: IntArray, name: KeyArray, today: int = 0) -> None:
@@ -111,7 +111,7 @@ class GroupDays:
     def log_multiplier(
         self, page: IntArray, begin: FloatArray, now: FloatArray
     ) -> NDArray[np.float32]:
-        """Log of the mean multiplier from a time until now: a row a level, a column a page."""
+        """Log of the mean multiplier from a time until now: rows are levels, columns pages."""
         logs: NDArray[np.float32] = _log_multiplier(
             self.group, self.cumulative, page, begin, now, self.today
         )

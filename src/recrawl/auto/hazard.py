@@ -33,7 +33,7 @@ class Hazard:
     intercept: float
 
     def log_ratio(self, columns: NDArray[np.float32]) -> FloatArray:
-        """Log of s over rate × days, for each visit; `columns` has a row a feature."""
+        """Log of s over rate × days, for each visit; `columns` has one row per feature."""
         logs: FloatArray = _sum(columns, self.mean, self.scale, self.weight, self.intercept)
         return logs
 
@@ -41,7 +41,7 @@ class Hazard:
 def fit(
     columns: NDArray[np.float32], offset: FloatArray, hit: BoolArray, *, ridge: float = RIDGE
 ) -> Hazard:
-    """Fit to visits: a row a feature, a column a visit; `offset` is log(rate × days)."""
+    """Fit to visits: one row per feature, one column per visit; `offset` is log(rate × days)."""
     mean, scale = columns.mean(axis=1, dtype=float), columns.std(axis=1, dtype=float)
     scale = np.where(scale > 1e-6, scale, np.inf)
     z = np.vstack([np.ones((1, len(hit))), _standard(columns, mean, scale)])

@@ -84,7 +84,7 @@ class Learner:
     def log_ratio(self, columns: NDArray[np.float32]) -> FloatArray | None:
         """Log of s over rate × days, where a visit is a hit with probability 1 − exp(−s).
 
-        `columns` has a row a feature and a column a page; None if nothing was trained yet.
+        `columns` has one row per feature and one column per page; None if nothing was trained yet.
         """
         return None if self.linear is None else _log_ratio(self.linear, self.trees, columns)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: How much more is expected of a page the fewer hits it had. This leaves some visits to pages of
 #: which little is known, and makes copies fresher.
 OPTIMISM = 4.0
-NEVER = -1  #: a day before all others
+BEFORE_ALL_DAYS = -1  #: a day before all others
 MAX_RATIO = 1e3  #: of the predicted hits to those of the plain rate, and of the reverse
 
 
@@ -41,7 +41,7 @@ class HitModel:
         last_day = self.state.group_days.today
         examples = self.state.update(pages, now)
         if examples is None:  # visits arrived late: start again, but keep the models
-            self.state, last_day = FeatureState(self.state.event), NEVER
+            self.state, last_day = FeatureState(self.state.event), BEFORE_ALL_DAYS
             self.learner.forget_visits()
             examples = self.state.update(pages, now) or []
         for day in examples:

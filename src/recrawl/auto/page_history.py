@@ -21,7 +21,7 @@ NAMES = ("days since a hit", "streak", "hits lately", "hits in a month", "more h
 
 @dataclass
 class PageHistory:
-    """A row a page."""
+    """One row per page."""
 
     first: FloatArray  #: day when tracking starts
     last: FloatArray  #: last visit with a known outcome, or `first`

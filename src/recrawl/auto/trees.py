@@ -1,4 +1,4 @@
-"""How much more likely is a hit than its rate says, given the other features? BoostedTrees trees.
+"""How much more likely is a hit than its rate says, given the other features? Boosted trees.
 
 Gradient boosting of the same likelihood as `hazard`. All nodes of one depth of a tree split at the
 same column and value (as in CatBoost, Prokhorenkova et al. 2018): such trees hardly overfit, and
@@ -29,16 +29,16 @@ BLOCK = 2_048  #: visits predicted at a time
 
 @dataclass(frozen=True)
 class BoostedTrees:
-    """Trees: of each depth the column usable and the value above which a bit is set; the leaves."""
+    """Trees. For each depth: the column tested and the value above which a visit goes right."""
 
     column: IntArray
     above: NDArray[np.float32]
-    leaf: FloatArray
+    leaf: FloatArray  #: the value of each leaf of each tree
 
     def log_ratio(self, columns: NDArray[np.float32]) -> FloatArray:
         """Log of s over rate × days, where a hit has the probability 1 − exp(−s).
 
-        `columns` has a row a feature and a column a visit.
+        `columns` has one row per feature and one column per visit.
         """
         logs: FloatArray = _predict(columns, self.column, self.above, self.leaf)
         return logs
@@ -52,7 +52,7 @@ def fit(
     shrink: float = SHRINK,
     seed: int = 0,
 ) -> BoostedTrees:
-    """Fit to visits: a row a feature, a column a visit; `offset` is log(rate × days)."""
+    """Fit to visits: one row per feature, one column per visit; `offset` is log(rate × days)."""
     random = np.random.default_rng(seed)
     cuts = np.quantile(columns, np.linspace(0, 1, N_CUTS + 2)[1:-1], axis=1).T.astype(np.float32)
     bins = np.stack([np.searchsorted(c, x) for c, x in zip(cuts, columns, strict=True)])

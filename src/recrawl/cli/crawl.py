@@ -168,7 +168,7 @@ def _live(engine: LiveEngine) -> AbstractContextManager[object]:
 
 
 def _print_cycle(cycle: CycleResult) -> None:
-    """One line a cycle: for people on a terminal, JSON in a pipe."""
+    """One line per cycle: for people on a terminal, JSON in a pipe."""
     if not out.is_terminal:
         record = asdict(cycle) | {"at": units.show_time(cycle.at)}
         sys.stdout.write(json.dumps(record) + "\n")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recrawl.model import BoolArray, IntArray, KeyArray
 
 WORD = 64
-NEVER = 2**30  #: a cycle beyond all others
+NO_CHANGE = 2**30  #: a cycle beyond all others
 _DEBRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACE = np.zeros(64, np.int64)
 for _bit in range(64):
@@ -36,7 +36,7 @@ class ChangeHistory:
     compares contents, and misses what came and went between two visits.
     """
 
-    words: KeyArray  #: one row a page
+    words: KeyArray  #: one row per page
     cycles: int
     key: KeyArray  #: identifies each page, for ties
     contents: NDArray[np.uint16] = field(default_factory=_no_contents)
@@ -54,9 +54,11 @@ class ChangeHistory:
 def from_bits(
     bits: BoolArray, key: KeyArray | None = None, *, cycle_days: float = 1.0
 ) -> ChangeHistory:
-    """From one row a page and one column a cycle, starting with cycle 1."""
+    """From one row per page and one column per cycle, starting with cycle 1."""
     if bits.ndim != 2 or 0 in bits.shape:
-        raise BadInput(f"bits must be a row a page and a column a cycle. Got shape {bits.shape}.")
+        raise BadInput(
+            f"bits must be one row per page and one column per cycle. Got shape {bits.shape}."
+        )
     pages, cycles = bits.shape
     width = -(-cycles // WORD)
     packed = np.zeros((pages, width * 8), np.uint8)
@@ -99,7 +101,7 @@ def _later(words, page, first):  # type: ignore[no-untyped-def]
     for i in range(first, words.shape[1]):
         if words[page, i]:
             return i * WORD + 1 + lowest(words[page, i])
-    return NEVER
+    return NO_CHANGE
 
 
 @njit(cache=True, inline="always")

@@ -30,7 +30,7 @@ class ScoredTree:
     expression: Expression
     simple: Expression
     ranking: bytes  #: digest of how it ranks the probes
-    by_cycle: FloatArray  #: one row a measure, one column a cycle
+    by_cycle: FloatArray  #: one row per measure, one column per cycle
     worth: float  #: decides tournaments: fitness less a price for the size
 
     @property

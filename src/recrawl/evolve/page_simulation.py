@@ -54,7 +54,7 @@ def simulate(
 
 
 def _page_columns(world: Simulator, formula: Expression) -> FloatArray:
-    """One row a terminal; only columns of pages are filled."""
+    """One row per terminal; only columns of pages are filled."""
     rows = np.zeros((len(formula.terminals), len(world.changes)))
     for row, name in zip(rows, formula.terminals, strict=True):
         if name not in TERMINALS:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SimulationRun:
-    """What a score function found: one number a cycle after warm-up."""
+    """What a score function found: one number per cycle after warm-up."""
 
     changed: FloatArray  #: fetches that showed a change
     stale: FloatArray  #: copies that differ from the live page after the fetches

@@ -52,7 +52,7 @@ def check_names(names: Iterable[str]) -> tuple[str, ...]:
 def page_terminals(
     names: tuple[str, ...], pages: Pages, now: Time, *, cycle_days: float
 ) -> FloatArray:
-    """One row a terminal, one column a page; an unknown size or time counts as 0."""
+    """One row per terminal, one column per page; an unknown size or time counts as 0."""
     rows = np.empty((len(names), len(pages)))
     for row, name in zip(rows, names, strict=True):
         read = _READERS.get(name)

@@ -149,7 +149,7 @@ def _record(connection: Connection, batch: Batch, detector: Detector) -> Appende
     visits = visits.append_column("was", pa.nulls(added, pa.bool_()))
     if late.size:
         visits = _rewind(connection, visits, known, late)
-    folded = _fold(connection, visits, known, detector)
+    folded = _compare_and_fold(connection, visits, known, detector)
     _write(connection, visits, folded, known)
     flips = int(folded.flipped[~values(visits["old"])].sum())
     return Appended(added, len(given) - added, new_pages, flips)
@@ -202,7 +202,7 @@ def _rewind(
     return _sorted_distinct(pa.concat_tables([visits, old], promote_options="default"))
 
 
-def _fold(
+def _compare_and_fold(
     connection: Connection, visits: pa.Table, known: pages_table.KnownPages, detector: Detector
 ) -> Folded:
     """What each visit shows; updates `known`."""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from recrawl.history.fold import NEVER
+from recrawl.history.fold import NO_TIME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,9 +30,9 @@ def kept(table: pa.Table, mask: BoolArray) -> pa.Table:
 
 def micros(column: Any) -> NDArray[np.int64]:
     """A column of times as microseconds, NEVER where null."""
-    return values(column.cast(pa.int64()), NEVER)
+    return values(column.cast(pa.int64()), NO_TIME)
 
 
 def times(micros: NDArray[np.int64]) -> pa.Array:
     """Microseconds as a column of times, null where NEVER."""
-    return pa.array(micros, pa.int64(), mask=micros == NEVER).cast(pa.timestamp("us"))
+    return pa.array(micros, pa.int64(), mask=micros == NO_TIME).cast(pa.timestamp("us"))

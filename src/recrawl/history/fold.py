@@ -1,7 +1,7 @@
 """Folds visits into the columns of their pages: the one definition of what a visit changes.
 
 The store folds each batch into the columns that it keeps; a replay does the same in memory.
-Times are integer microseconds here, `NEVER` where there is none.
+Times are integer microseconds here, `NO_TIME` where there is none.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from recrawl.model import FloatArray
 
-NEVER = np.iinfo(np.int64).min
+NO_TIME = np.iinfo(np.int64).min
 DAY_US = 86_400_000_000
 
 FAILED, OK, GONE = 0, 1, 2  #: outcome of a visit
@@ -49,7 +49,7 @@ class PageState:
     @staticmethod
     def empty(n: int) -> PageState:
         """Pages without visits."""
-        columns: dict[str, Any] = {name: np.full(n, NEVER) for name in TIMES}
+        columns: dict[str, Any] = {name: np.full(n, NO_TIME) for name in TIMES}
         columns |= {name: np.zeros(n, np.int32) for name in COUNTS}
         return PageState(
             **columns,
@@ -105,7 +105,7 @@ def fold(
     days = np.full(len(row), np.nan)
     flipped = np.zeros(len(row), np.bool_)
     arrays = tuple(state.columns().values())
-    _fold(
+    _fold_kernel(
         arrays,
         row,
         at,
@@ -123,7 +123,7 @@ def fold(
 
 
 @njit(cache=True)
-def _fold(  # type: ignore[no-untyped-def]
+def _fold_kernel(  # type: ignore[no-untyped-def]
     arrays, row, at, outcome, differs, is_reported, is_copy, size, seconds, changed, days, flipped
 ):  # pragma: no cover
     first, last, attempt, change, copy_at, visits, compared, changes = arrays[:8]
@@ -134,16 +134,16 @@ def _fold(  # type: ignore[no-untyped-def]
         attempt[p] = at[i]
         if outcome[i] != OK:
             failures[p] += 1
-            if outcome[i] == GONE and not gone[p] and last[p] != NEVER:
+            if outcome[i] == GONE and not gone[p] and last[p] != NO_TIME:
                 flipped[i] = True
             gone[p] = gone[p] or outcome[i] == GONE
             flips[p] += flipped[i]
             continue
-        flipped[i] = gone[p] and last[p] != NEVER
+        flipped[i] = gone[p] and last[p] != NO_TIME
         flips[p] += flipped[i]
         gone[p] = False
         failures[p] = 0
-        if first[p] == NEVER:
+        if first[p] == NO_TIME:
             first[p] = at[i]
         since = last[p] if is_reported[i] else copy_at[p]
         last[p] = at[i]
@@ -151,7 +151,7 @@ def _fold(  # type: ignore[no-untyped-def]
             last_size[p] = size[i]
         if not np.isnan(seconds[i]):
             last_seconds[p] = seconds[i]
-        if differs[i] != UNKNOWN and since != NEVER:
+        if differs[i] != UNKNOWN and since != NO_TIME:
             changed[i] = differs[i]
             days[i] = (at[i] - since) / DAY_US
             exposure[p] += days[i]

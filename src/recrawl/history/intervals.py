@@ -19,7 +19,7 @@ RECENT_BITS = 64  #: outcomes that the column `recent` holds
 
 
 @dataclass(frozen=True)
-class Visits:
+class PastVisits:
     """Some past visits in any order, and what each showed of one kind of event."""
 
     page: IntArray  #: row of the page
@@ -34,8 +34,8 @@ class Visits:
     def __len__(self) -> int:
         return len(self.page)
 
-    def take(self, rows: IntArray | slice) -> Visits:
-        return Visits(self.page[rows], self.at[rows], self.days[rows], self.size[rows])
+    def take(self, rows: IntArray | slice) -> PastVisits:
+        return PastVisits(self.page[rows], self.at[rows], self.days[rows], self.size[rows])
 
 
 def past(pages: Pages, *, never_seen: bool = False) -> Intervals:
@@ -46,7 +46,7 @@ def past(pages: Pages, *, never_seen: bool = False) -> Intervals:
     return intervals.where(intervals.place < pages.n_compared[intervals.page])
 
 
-def visits_since(pages: Pages, n_known: IntArray, event: str) -> Visits:
+def visits_since(pages: Pages, n_known: IntArray, event: str) -> PastVisits:
     """The visits beyond the first `n_known` of each page, oldest first.
 
     Those that do not say whether the event happened are left out.
@@ -56,7 +56,7 @@ def visits_since(pages: Pages, n_known: IntArray, event: str) -> Visits:
     new = intervals.where(intervals.place >= n_known[rows][intervals.page])
     size = new.changed.astype(np.float64) if event == "change" else new.new_links
     order = np.argsort(new.at, kind="stable")
-    return Visits(rows[new.page], new.at, new.days, size).take(order[np.isfinite(size[order])])
+    return PastVisits(rows[new.page], new.at, new.days, size).take(order[np.isfinite(size[order])])
 
 
 def outcomes(pages: Pages) -> tuple[IntArray, BoolArray]:

@@ -13,7 +13,7 @@ from recrawl.errors import BadInput
 from recrawl.history.append import Appended
 from recrawl.history.arrow import micros, values
 from recrawl.history.copies import has_content
-from recrawl.history.fold import NEVER, OK, SAME, TIMES, UNKNOWN, PageState, fold, status_outcomes
+from recrawl.history.fold import NO_TIME, OK, SAME, TIMES, UNKNOWN, PageState, fold, status_outcomes
 from recrawl.model import VISITS, Intervals, Outlinks, Pages
 from recrawl.random import mix
 
@@ -211,4 +211,4 @@ def _numbers(names: list[str]) -> NDArray[np.int32]:
 
 
 def _seconds(times: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.where(times == NEVER, np.nan, times / 1e6)
+    return np.where(times == NO_TIME, np.nan, times / 1e6)

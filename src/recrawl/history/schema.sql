@@ -10,13 +10,14 @@ CREATE TABLE pages (
     failures INTEGER, flips INTEGER, gone BOOLEAN, bytes DOUBLE, seconds DOUBLE,
     copy_at TIMESTAMP, digest UBIGINT, digest_of VARCHAR, simhash UBIGINT, links_at TIMESTAMP
 );
--- Append-only, one row a visit, whatever its outcome.
+-- Append-only, one row per visit, whatever its outcome.
 CREATE TABLE visits (
     page_id INTEGER, "at" TIMESTAMP, status SMALLINT,
     changed BOOLEAN,   -- null: not known (first visit, failure, nothing to compare)
-    days DOUBLE,       -- the interval a known outcome speaks of, back to the copy compared with
+    days DOUBLE,       -- since the copy it was compared with, if `changed` is known
     flipped BOOLEAN,   -- the page went (4xx after a success) or came back
-    reported BOOLEAN, digest UBIGINT, digest_of VARCHAR, simhash UBIGINT,
+    reported BOOLEAN,  -- what the source itself said: changed since its last visit
+    digest UBIGINT, digest_of VARCHAR, simhash UBIGINT,
     bytes BIGINT, seconds DOUBLE,
     skipped BOOLEAN,   -- true: no request was sent (robots.txt forbids it, its host cannot be asked)
     etag VARCHAR, last_modified TIMESTAMP,

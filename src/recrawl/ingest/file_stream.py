@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HEAD_BYTES = 64 << 10  #: that a reader may look at to recognise its format
+_GZIP_WBITS = 31  # zlib reads the header and trailer of gzip
 _READ_BYTES = 64 << 10
 
 
@@ -82,19 +83,19 @@ class _UnpackedPieces(io.RawIOBase):
 
 
 def _gunzip(packed: PeekableStream) -> Iterator[bytes]:
-    """Unpacked pieces, to the last before a cut, which the `gzip` module and Arrow would lose."""
-    unpack, is_inside = zlib.decompressobj(31), False
+    """Yield unpacked pieces up to the damage; the `gzip` module and Arrow lose the last ones."""
+    unpack, in_member = zlib.decompressobj(_GZIP_WBITS), False
     while block := packed.read(_READ_BYTES):
         while block:
             try:
                 yield unpack.decompress(block, 16 * _READ_BYTES)
             except zlib.error as error:
                 raise CutShort(f"The gzip data are damaged: {error}.") from error
-            block, is_inside = unpack.unconsumed_tail, True
+            block, in_member = unpack.unconsumed_tail, True
             if unpack.eof:  # another gzip member may follow, after padding
-                block, is_inside = unpack.unused_data.lstrip(b"\0"), False
-                unpack = zlib.decompressobj(31)
-    if is_inside:
+                block, in_member = unpack.unused_data.lstrip(b"\0"), False
+                unpack = zlib.decompressobj(_GZIP_WBITS)
+    if in_member:
         raise CutShort("The gzip data end early.")
 
 

@@ -23,9 +23,9 @@ def validated(visits: pa.Table, now: Time) -> tuple[pa.Table, dict[int, str]]:
     _check_status(visits["status"], reasons)
     urls = _canonical_urls(visits["url"], reasons)
     valid = visits.set_column(0, VISITS.field("url"), urls)
-    valid = _drop_outside(valid, "last_modified", 0, int((now + DAY) * 1e6))
-    valid = _drop_outside(valid, "bytes", 0, 2**63 - 1)
-    valid = _drop_outside(valid, "seconds", 0.0, 1e9)
+    valid = _blank_outside(valid, "last_modified", 0, int((now + DAY) * 1e6))
+    valid = _blank_outside(valid, "bytes", 0, 2**63 - 1)
+    valid = _blank_outside(valid, "seconds", 0.0, 1e9)
     invalid = np.flatnonzero(reasons != "")
     if len(invalid):
         valid = valid.filter(pa.array(reasons == ""))
@@ -66,7 +66,7 @@ def _canonical_urls(urls: pa.ChunkedArray, reasons: Column) -> pa.Array:
     return pa.array(distinct, pa.string()).take(coded.indices)
 
 
-def _drop_outside(visits: pa.Table, name: str, low: float, high: float) -> pa.Table:
+def _blank_outside(visits: pa.Table, name: str, low: float, high: float) -> pa.Table:
     """The visits without values outside a range: a server's lie is no reason to lose the visit."""
     column = visits[name]
     if column.null_count == len(column):

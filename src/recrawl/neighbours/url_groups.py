@@ -49,7 +49,7 @@ def pattern(urls: pa.StringArray) -> pa.StringArray:
 
 
 def group_names(urls: Sequence[str]) -> KeyArray:
-    """Hashes of the names of each page's groups: a row for each of LEVELS, a column a page.
+    """Hashes of the names of each page's groups: a row for each of LEVELS, one column per page.
 
     The directory of `/a/b` and of `/a/b/` is `/a/`, its section `/a`.
     """
@@ -60,7 +60,7 @@ def group_names(urls: Sequence[str]) -> KeyArray:
 
 
 def number_groups(names: KeyArray) -> tuple[IntArray, KeyArray]:
-    """The group number of each page, a row a level; and the name of each group, as a hash.
+    """The group number of each page, one row per level; and the name of each group, as a hash.
 
     A page that shares a name with no other page has the number ALONE at that level.
     """

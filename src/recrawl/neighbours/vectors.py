@@ -100,7 +100,7 @@ class TextVectors:
     space: TextSpace = field(default_factory=TextSpace)
     same: float = np.inf
     n_learned: int = 0  #: texts that the space was learned from; 0: not learned yet
-    vector: NDArray[np.float32] = field(init=False, repr=False)  #: a row a page; 0 without text
+    vector: NDArray[np.float32] = field(init=False, repr=False)  #: one row per page; 0 without text
 
     def __post_init__(self) -> None:
         self.vector = np.zeros((self.n_pages, self.space.dims), np.float32)

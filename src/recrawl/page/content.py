@@ -8,7 +8,7 @@ from typing import Literal
 from xxhash import xxh3_64_intdigest
 
 from recrawl.page import decode
-from recrawl.page.html import MAX_LINKS, VisiblePage, collapse_spaces, read_html
+from recrawl.page.html import MAX_LINKS_READ, VisiblePage, collapse_spaces, read_html
 from recrawl.urls import canonical
 
 
@@ -53,7 +53,7 @@ def parse(
         charset = decode.charset_of(unpacked.body, content_type)
         utf8 = decode.to_utf8(unpacked.body, charset)
         page = read_html(utf8, canonical(url)) if kind == "html" else _plain_text(utf8)
-    has_more_links = len(page.links) > MAX_LINKS
+    has_more_links = len(page.links) > MAX_LINKS_READ
     # An empty page has a digest of its text, to be compared with its earlier text.
     digested = unpacked.body if kind == "binary" else page.text.encode()
     return PageContent(
@@ -62,13 +62,13 @@ def parse(
         title=page.title,
         text=page.text,
         canonical=page.canonical,
-        links=page.links[:MAX_LINKS],
-        nofollow=page.nofollow[:MAX_LINKS],
+        links=page.links[:MAX_LINKS_READ],
+        nofollow=page.nofollow[:MAX_LINKS_READ],
         bytes=len(unpacked.body),
         digest=xxh3_64_intdigest(digested),
         digest_of="bytes" if kind == "binary" else "text",
         truncated=unpacked.truncated or has_more_links,
-        problem=unpacked.problem or (f"over {MAX_LINKS} links" if has_more_links else None),
+        problem=unpacked.problem or (f"over {MAX_LINKS_READ} links" if has_more_links else None),
     )
 
 

@@ -8,10 +8,10 @@ from typing import cast
 from recrawl.page.html_scanner import collapse_spaces, scan
 from recrawl.urls import resolve_links
 
-__all__ = ["MAX_LINKS", "VisiblePage", "collapse_spaces", "read_html"]
+__all__ = ["MAX_LINKS_READ", "VisiblePage", "collapse_spaces", "read_html"]
 
-MAX_LINKS = 20_000  #: different ones, of a page
-_MAX_HREFS = 2 * MAX_LINKS  # some links of a page are there twice or lead nowhere
+MAX_LINKS_READ = 20_000  #: different ones, of a page
+_MAX_HREFS = 2 * MAX_LINKS_READ  # some links of a page are there twice or lead nowhere
 
 
 @dataclass(slots=True)

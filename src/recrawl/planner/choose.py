@@ -25,7 +25,7 @@ class Allowance:
 
     host: IntArray
     host_left: NDArray[np.int64]  #: by host number; empty where hosts have no cap
-    cost: FloatArray  #: a row a page: bytes, seconds; empty where neither is limited
+    cost: FloatArray  #: one row per page: bytes, seconds; empty where neither is limited
     cost_left: FloatArray  #: bytes, seconds
     taken: BoolArray
 
@@ -68,7 +68,7 @@ class Allowance:
     def _fitting(self, order: IntArray, quota: int) -> BoolArray:
         """Whether each of these rows, taken in order, fits into what is left."""
         left, cost_left = self.host_left.copy(), self.cost_left.copy()
-        fits: BoolArray = _fitting(order, quota, self.host, left, self.cost, cost_left)
+        fits: BoolArray = _fitting_kernel(order, quota, self.host, left, self.cost, cost_left)
         return fits
 
     def _spend(self, rows: IntArray) -> None:
@@ -147,7 +147,7 @@ def _worse(worth, row, other_worth, other, ties):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
-def _fitting(order, quota, host, host_left, cost, cost_left):  # type: ignore[no-untyped-def]
+def _fitting_kernel(order, quota, host, host_left, cost, cost_left):  # type: ignore[no-untyped-def]
     fits = np.zeros(len(order), np.bool_)
     n = 0
     for i in range(len(order)):

@@ -37,7 +37,7 @@ PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED = range(5)
 WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ")
 #: Wait before a failing page is tried again, first and longest; it doubles in between.
 FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 3600.0, 30 * DAY
-MAX_CLOCK_ERROR_SECONDS = DAY  #: by which the clock that recorded the visits may be fast
+MAX_CLOCK_ERROR_SECONDS = DAY  #: by which `now` may be before the last visit
 
 
 class PlanOptions(TypedDict, total=False):
@@ -284,13 +284,13 @@ def _whole(quota: float, now: Time) -> int:
 
 
 def _checked(now: Time, pages: Pages) -> Time:
-    """The time to plan for: `now`, or that of the last visit where its clock was a little fast."""
+    """The time to plan for: `now`, or that of the last visit if `now` is up to a day before it."""
     latest = float(np.fmax.reduce(pages.last_attempt, initial=-np.inf))
     if not isinstance(now, int | float):
         raise BadInput(f"now must be seconds since 1970. Got {now!r}; try datetime.timestamp().")
     if not (np.isfinite(now) and now >= latest - MAX_CLOCK_ERROR_SECONDS):
         raise BadInput(
-            f"now must be a time not before the last visit, {units.show_time(latest)}. "
+            f"now must be at most a day before the last visit, {units.show_time(latest)}. "
             f"Got {units.show_time(now)}; leave it out, or give a later one."
         )
     return max(now, latest)

@@ -49,7 +49,7 @@ def policy_for(objective: str, queries: str | Path | None = None) -> str:
     >>> policy_for("new-links"), policy_for("age=1,freshness=2")
     ('links', 'auto:objective=age=1+freshness=2')
     """
-    from recrawl.policies.auto import PART, weights
+    from recrawl.policies.auto import POLICY_OF_OBJECTIVE, weights
 
     wanted = weights(objective)  # raises for an unknown one
     if ("search" in wanted) != (queries is not None):
@@ -57,6 +57,6 @@ def policy_for(objective: str, queries: str | Path | None = None) -> str:
             "The objective search, alone or with others, needs queries, a file of what people "
             f"search for, and no other objective takes them. Got {objective!r} and {queries}."
         )
-    part = PART.get(next(iter(wanted))) if len(wanted) == 1 else None
+    part = POLICY_OF_OBJECTIVE.get(next(iter(wanted))) if len(wanted) == 1 else None
     name = part or f"auto:objective={objective.replace(',', '+')}"
     return f"{name}{',' if ':' in name else ':'}queries={queries}" if queries else name

@@ -1,1 +1,1 @@
-"""Which pages now? One file each."""
+"""Policies: which pages to visit now. One idea per file."""

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 BALANCED = "balanced"  #: the default: many changes found, with copies as fresh
 NEW, NEVER_SEEN, SEARCH = "new-links", "never-seen-links", "search"
 #: The policy that `auto` uses for an objective.
-PART = {NEW: "links", NEVER_SEEN: "links:never_seen=true", SEARCH: "user-centric"}
-OBJECTIVES = (BALANCED, *INDICES, *PART)
+POLICY_OF_OBJECTIVE = {NEW: "links", NEVER_SEEN: "links:never_seen=true", SEARCH: "user-centric"}
+OBJECTIVES = (BALANCED, *INDICES, *POLICY_OF_OBJECTIVE)
 #: Changes due are cut here for indices that skip fast pages. A visit shows at most one change, so
 #: beyond this the true rate is unknown, and such an index would skip the page for ever.
 MAX_HITS_DUE = 2.0
@@ -50,7 +50,7 @@ class Auto:
         self.seed = seed
 
     @cached_property
-    def parts_(self) -> dict[str, HitModel | Links | UserCentric]:
+    def scorers_(self) -> dict[str, HitModel | Links | UserCentric]:
         """The model or policy for each objective; objectives about changes share one model."""
         wanted = [name for name, weight in weights(self.objective).items() if weight]
         if SEARCH in wanted and not self.queries:
@@ -67,15 +67,15 @@ class Auto:
         return {name: others.get(name, changes) for name in wanted}
 
     def learn(self, history: History, pages: Pages, now: Time) -> None:
-        for part in dict.fromkeys(self.parts_.values()):
+        for part in dict.fromkeys(self.scorers_.values()):
             part.learn(history, pages, now)
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         wanted = weights(self.objective)
         score = np.zeros(len(pages))
-        for name in self.parts_:
+        for name in self.scorers_:
             worth = self._worth(name, pages, now)
-            if len(self.parts_) > 1:  # objectives have different units
+            if len(self.scorers_) > 1:  # objectives have different units
                 worth = worth / max(float(worth.mean()), 1e-300) if len(pages) else worth
             score += wanted[name] * worth
         return score
@@ -92,13 +92,13 @@ class Auto:
         return next((reasons(model, pages, row) for model in self._models()), [])
 
     def _models(self, event: str | None = None) -> Iterator[HitModel]:
-        for part in self.parts_.values():
+        for part in self.scorers_.values():
             model = part if isinstance(part, HitModel) else getattr(part, "model_", None)
             if model and event in (None, model.state.event):
                 yield model
 
     def _worth(self, name: str, pages: Pages, now: Time) -> FloatArray:
-        part = self.parts_[name]
+        part = self.scorers_[name]
         if not isinstance(part, HitModel):
             return part.score(pages, now)
         hits = part.hits_due(pages, now)

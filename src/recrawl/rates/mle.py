@@ -21,7 +21,7 @@ PRECISION = 1e-12
 class Mle:
     """Root of Σ_changed τ/(e^{λτ} − 1) = Σ_unchanged τ (Cho & Garcia-Molina 2003).
 
-    One imaginary changed and one imaginary unchanged interval of `prior` days keep it finite and
+    One prior changed and one prior unchanged interval of `prior` days keep it finite and
     above 0 (Kolobov et al. 2019). With `prior=0` a page that changed at every visit gets
     `bounds.MAX_RATE`, and one that never changed `bounds.MIN_RATE`.
     """

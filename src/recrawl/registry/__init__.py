@@ -17,7 +17,7 @@ from recrawl.errors import BadInput, UnknownPart
 from recrawl.registry.discovery import (
     GROUPS,
     METHODS,
-    Part,
+    FoundPart,
     announced,
     classes,
     has_methods,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS",
-    "Part",
+    "FoundPart",
     "import_parts",
     "kind_of",
     "make",
@@ -59,7 +59,7 @@ _TYPES: dict[str, tuple[Any, str]] = {
 }
 _NEXT_ARGUMENT = re.compile(r",(?=\s*\w+\s*=|\s*$)")  # other commas belong to a value, as in a path
 
-_registered: dict[str, dict[str, Part]] = {kind: {} for kind in GROUPS}
+_registered: dict[str, dict[str, FoundPart]] = {kind: {} for kind in GROUPS}
 
 
 def register(part: PartClass, *, kind: str | None = None) -> PartClass:
@@ -68,25 +68,25 @@ def register(part: PartClass, *, kind: str | None = None) -> PartClass:
     The kind follows from the methods of the class unless it is given.
     """
     kind = _check_kind(kind) if kind else kind_of(part)
-    name = _name_of(part)
+    name = _require_name(part)
     # A module that is being imported because of its entry point may register its classes too.
     if not is_loading(kind) and (other := announced(kind).get(name)):
-        if other.part is part:
+        if other.cls is part:
             return part
         raise BadInput(
             f"name must not be that of another {kind}. Got {name!r}, which comes from "
             f"{other.origin}; choose another."
         )
-    _registered[kind][name] = Part(part, "registered")
+    _registered[kind][name] = FoundPart(part, "registered")
     return part
 
 
 def parts(kind: str) -> dict[str, type[Any]]:
     """Every part of a kind by name, sorted."""
-    return {name: each.part for name, each in parts_with_origin(kind).items()}
+    return {name: each.cls for name, each in parts_with_origin(kind).items()}
 
 
-def parts_with_origin(kind: str) -> dict[str, Part]:
+def parts_with_origin(kind: str) -> dict[str, FoundPart]:
     """Every part of a kind by name, sorted, with its origin."""
     return dict(sorted((_registered[_check_kind(kind)] | announced(kind)).items()))
 
@@ -145,7 +145,7 @@ def outside_parts(used: Sequence[Any] = ()) -> OutsideParts | None:
     `used`.
     """
     registered = [
-        (kind, each.part) for kind, named in _registered.items() for each in named.values()
+        (kind, each.cls) for kind, named in _registered.items() for each in named.values()
     ]
     objects = [type(part) for part in used if not isinstance(part, str)]
     if not all(is_importable(part) for part in (*objects, *(part for _, part in registered))):
@@ -175,19 +175,19 @@ def _find(kind: str, text: str) -> tuple[type[Any], str, str]:
     name, _, rest = text.partition(":")
     name = name.strip()
     if name in _registered[kind]:
-        return _registered[kind][name].part, name, rest
+        return _registered[kind][name].cls, name, rest
     if (part := part_in_module_of_its_name(kind, name)) is not None:
         return part, name, rest
     if kind == "policy" and name.endswith(".json"):
         return _find(kind, "evolved")[0], name, rest
     class_name, arguments = _split_class(rest)
     if name.endswith(".py"):
-        return _part_of(load_file(name), class_name, kind), name, arguments
+        return _class_in_module(load_file(name), class_name, kind), name, arguments
     known = announced(kind)
     if name in known:
-        return known[name].part, name, rest
+        return known[name].cls, name, rest
     if class_name or ("." in name and "/" not in name):
-        return _part_of(load_module(name), class_name, kind), class_name or name, arguments
+        return _class_in_module(load_module(name), class_name, kind), class_name or name, arguments
     raise unknown(kind, name, parts(kind))
 
 
@@ -201,7 +201,7 @@ def _split_class(rest: str) -> tuple[str, str]:
     return (name.strip(), arguments) if name.strip().isidentifier() else ("", rest)
 
 
-def _part_of(module: ModuleType, class_name: str, kind: str) -> type[Any]:
+def _class_in_module(module: ModuleType, class_name: str, kind: str) -> type[Any]:
     """The part in a module: the class of that name, or else the only part of the kind."""
     where = getattr(module, "__file__", None) or module.__name__
     if class_name:
@@ -210,7 +210,7 @@ def _part_of(module: ModuleType, class_name: str, kind: str) -> type[Any]:
             raise BadInput(f"{where} has no class {class_name!r}.")
         if kind_of(part) != kind:
             raise BadInput(f"{class_name} of {where} must be a {kind}. It is a {kind_of(part)}.")
-        _name_of(part)
+        _require_name(part)
         return part
     fitting = [part for part in classes(module) if has_methods(part, kind)]
     if len(fitting) != 1:
@@ -222,7 +222,7 @@ def _part_of(module: ModuleType, class_name: str, kind: str) -> type[Any]:
     return fitting[0]
 
 
-def _name_of(part: type[Any]) -> str:
+def _require_name(part: type[Any]) -> str:
     name = vars(part).get("name")
     if not isinstance(name, str) or not name:
         raise BadInput(

@@ -45,15 +45,15 @@ METHODS = {
 
 @public
 @dataclass(frozen=True)
-class Part:
+class FoundPart:
     """A class that is a part, and where it comes from."""
 
-    part: type[Any]
+    cls: type[Any]
     origin: str  #: "recrawl 0.1.0", "my-package 1.2" or "registered"
 
     def summary(self) -> str:
         """The first line of its docstring, or else of its module's."""
-        doc = self.part.__doc__ or sys.modules[self.part.__module__].__doc__ or ""
+        doc = self.cls.__doc__ or sys.modules[self.cls.__module__].__doc__ or ""
         return doc.strip().partition("\n")[0]
 
 
@@ -82,9 +82,9 @@ def is_loading(kind: str) -> bool:
 
 
 @cache
-def announced(kind: str) -> dict[str, Part]:
+def announced(kind: str) -> dict[str, FoundPart]:
     """Parts that installed packages announce. One that cannot be imported is only a warning."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, FoundPart] = {}
     _loading.add(kind)
     try:
         for entry in entries(kind):
@@ -93,7 +93,7 @@ def announced(kind: str) -> dict[str, Part]:
             for part in _load_entry(entry, origin):
                 if not has_methods(part, kind):
                     continue
-                if (other := parts.setdefault(part.name, Part(part, origin))).part is not part:
+                if (other := parts.setdefault(part.name, FoundPart(part, origin))).cls is not part:
                     _log.warning(
                         "The %s %r of %s is left out, %s has one of that name.",
                         kind, part.name, origin, other.origin,

@@ -24,7 +24,7 @@ STEP = 1e-6  #: least fall of the log score from knot to knot, so that every sco
 
 
 def fit_curves(term: IntArray, score: FloatArray, terms: int) -> NDArray[np.float32]:
-    """One row a term, from the scores of all pages that hold it, in any order."""
+    """One row per term, from the scores of all pages that hold it, in any order."""
     if (score <= 0).any():
         term, score = term[score > 0], score[score > 0]
     begin = np.concatenate([[0], np.cumsum(np.bincount(term, minlength=terms))])

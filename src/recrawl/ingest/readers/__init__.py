@@ -1,1 +1,1 @@
-"""Crawl files → visits. One file a format."""
+"""Crawl files → visits. One file per format."""

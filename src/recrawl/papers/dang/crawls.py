@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Crawl:
-    """The pages at one time: a column a fact, a row a page."""
+    """The pages at one time: one column per fact, one row per page."""
 
     urls: pa.Array
     bytes: FloatArray  #: of the page

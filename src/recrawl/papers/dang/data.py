@@ -87,7 +87,7 @@ def study(
 class CrawlTexts:
     """The texts of all crawls; a version that stays from crawl to crawl is read once."""
 
-    versions: IntArray  #: a row a crawl, a column a page
+    versions: IntArray  #: one row per crawl, one column per page
     kept: IntArray  #: each version once
     place: IntArray  #: of each of `versions` in `kept`
     text: pa.Array  #: of each of `kept`

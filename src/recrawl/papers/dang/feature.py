@@ -128,5 +128,5 @@ def _quotient(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 
 def table(snapshot: Snapshot, features: Sequence[Feature]) -> FloatArray:
-    """A row a page, a column a feature."""
+    """One row per page, one column per feature."""
     return np.column_stack([feature.read(snapshot, 0) for feature in features])

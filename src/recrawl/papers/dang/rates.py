@@ -97,7 +97,7 @@ class LinkRates:
 
 
 def examples(visits: Intervals, near: Neighbours) -> FloatArray:
-    """What was known before each visit: a row a visit, a column a feature.
+    """What was known before each visit: one row per visit, one column per feature.
 
     The page's own past is that up to the visit. Related pages are looked at N_MOMENTS times only,
     each time for the visits until the next.

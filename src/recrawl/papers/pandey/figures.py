@@ -54,7 +54,7 @@ def forecast(name: str, study: SearchStudy) -> str:
 
 
 def resources(name: str, runs: list[RefreshRun]) -> str:
-    """Refreshes a cycle against quality, one line a policy."""
+    """Refreshes a cycle against quality, one line per policy."""
     styles = line_styles(POLICIES, "oldest")
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()

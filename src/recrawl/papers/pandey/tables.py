@@ -45,7 +45,7 @@ def _head(study: SearchStudy, runs: list[RefreshRun], modes: list[str]) -> str:
 
 
 def _ways(runs: list[RefreshRun], mode: str) -> list[str]:
-    """One row a policy, one column a budget."""
+    """One row per policy, one column per budget."""
     shares = sorted({run.share for run in runs if run.mode == mode})
     lines = [
         f"| {mode}: way, by pages refreshed a cycle | {' | '.join(f'{s:.2%}' for s in shares)} |",

@@ -70,7 +70,7 @@ class FoldRun:
     fold: int
     seed: int
     formulas: list[str]
-    train: list[list[float]]  #: one row a formula, one column a cycle
+    train: list[list[float]]  #: one row per formula, one column per cycle
     validation: list[list[float]]
     worth: list[float]
     simulated: int
@@ -94,7 +94,7 @@ class ThesisResults:
     chosen: dict[str, list[ValidatedTree]]  #: by selection method, one a fold
     daily: dict[
         str, FloatArray
-    ]  #: change ratio on test pages by method: one row a fold, one column a day
+    ]  #: change ratio on test pages by method: one row per fold, one column per day
 
     @property
     def by_fold(self) -> dict[str, FloatArray]:

@@ -1,4 +1,7 @@
-"""Which pages now, for a declared objective? Each policy ranks by one index of `indices.py`."""
+"""Policies that rank by one index of `indices.py`, at an estimated change rate.
+
+`--objective` does not choose these but `auto` with that objective: see `planner/policy.py`.
+"""
 
 from __future__ import annotations
 
