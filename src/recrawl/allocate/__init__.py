@@ -5,14 +5,14 @@ from recrawl.allocate.freshness import FRESHNESS, freshness_rates
 from recrawl.allocate.harmonic import HARMONIC, complete_probabilities, harmonic_rates, mixed_rates
 from recrawl.allocate.hosts import within_host_caps
 from recrawl.allocate.memoryless import MEMORYLESS, memoryless_rates
-from recrawl.allocate.objective import Objective
+from recrawl.allocate.objective import AllocationObjective
 
 __all__ = [
     "AGE",
     "FRESHNESS",
     "HARMONIC",
     "MEMORYLESS",
-    "Objective",
+    "AllocationObjective",
     "age_rates",
     "complete_probabilities",
     "freshness_rates",

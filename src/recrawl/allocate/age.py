@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from scipy.special import gammainc
 
-from recrawl.allocate.objective import Objective, columns
+from recrawl.allocate.objective import AllocationObjective, columns
 from recrawl.allocate.spend import spend
 
 if TYPE_CHECKING:
@@ -70,4 +70,4 @@ def _series(x: float) -> float:
     return total
 
 
-AGE = Objective(_value, _fill, power=2)
+AGE = AllocationObjective(_value, _fill, power=2)

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from scipy.special import gammainc
 
-from recrawl.allocate.objective import Objective, columns
+from recrawl.allocate.objective import AllocationObjective, columns
 from recrawl.allocate.spend import spend
 
 if TYPE_CHECKING:
@@ -69,4 +69,4 @@ def _polished(x: float, y: float) -> float:
     return x
 
 
-FRESHNESS = Objective(_value, _fill)
+FRESHNESS = AllocationObjective(_value, _fill)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.allocate.objective import Objective, columns
+from recrawl.allocate.objective import AllocationObjective, columns
 from recrawl.allocate.root import PRICE_TOLERANCE, bracket, log_ratio
 from recrawl.allocate.spend import fill_all, spend
 from recrawl.errors import BadInput
@@ -102,4 +102,4 @@ def _fill_announced(rate: FloatArray, ratio: FloatArray, price: float, out: Floa
         out[i] = rate[i] * min(1.0, ratio[i] / price)
 
 
-HARMONIC = Objective(_value, _fill)
+HARMONIC = AllocationObjective(_value, _fill)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.allocate.objective import Objective, columns
+from recrawl.allocate.objective import AllocationObjective, columns
 from recrawl.allocate.spend import spend, spend_each
 from recrawl.errors import BadInput
 
@@ -23,7 +23,7 @@ MIN_BUDGET_SHARE = 1e-15  #: less is left by rounding only
 
 
 def within_host_caps(
-    objective: Objective,
+    objective: AllocationObjective,
     rate: FloatArray,
     budget: float,
     host: IntArray,
@@ -52,7 +52,11 @@ def within_host_caps(
 
 
 def _at_caps(
-    objective: Objective, rate: FloatArray, ratio: FloatArray, host: IntArray, cap: FloatArray
+    objective: AllocationObjective,
+    rate: FloatArray,
+    ratio: FloatArray,
+    host: IntArray,
+    cap: FloatArray,
 ) -> FloatArray:
     present = _present(host, cap)
     number = np.cumsum(present) - 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from recrawl.allocate.objective import Objective, columns
+from recrawl.allocate.objective import AllocationObjective, columns
 from recrawl.allocate.spend import spend
 
 if TYPE_CHECKING:
@@ -37,4 +37,4 @@ def _fill(rate: FloatArray, ratio: FloatArray, price: float, out: FloatArray) ->
         out[i] = rate[i] * max(0.0, np.sqrt(ratio[i] / price) - 1.0)
 
 
-MEMORYLESS = Objective(_value, _fill)
+MEMORYLESS = AllocationObjective(_value, _fill)

@@ -25,7 +25,7 @@ Fill = Callable[[FloatArray, FloatArray, float, FloatArray], None]
 
 
 @dataclass(frozen=True)
-class Objective:
+class AllocationObjective:
     """The worth of a visit, and its inverse over columns."""
 
     value: Callable[[FloatArray], FloatArray]

@@ -12,20 +12,26 @@ import numpy as np
 from recrawl.allocate.root import PRICE_TOLERANCE, bracket, log_ratio
 
 if TYPE_CHECKING:
-    from recrawl.allocate.objective import Fill, Objective
+    from recrawl.allocate.objective import AllocationObjective, Fill
     from recrawl.model import Column, FloatArray, IntArray
 
 PAGES_PER_BLOCK = 1 << 17  #: that a thread takes at a time
 PAGES_IN_SAMPLE = 50_000  #: enough for a first guess of the price
 
 
-def spend(objective: Objective, rate: FloatArray, ratio: FloatArray, budget: float) -> FloatArray:
+def spend(
+    objective: AllocationObjective, rate: FloatArray, ratio: FloatArray, budget: float
+) -> FloatArray:
     """Visits a day for each page, summing to `budget`."""
     return _solve(SharedBudgets(objective, rate, ratio, np.array([budget])))
 
 
 def spend_each(
-    objective: Objective, rate: FloatArray, ratio: FloatArray, budget: FloatArray, group: IntArray
+    objective: AllocationObjective,
+    rate: FloatArray,
+    ratio: FloatArray,
+    budget: FloatArray,
+    group: IntArray,
 ) -> FloatArray:
     """The same for many groups with a budget each; `group` numbers them from 0, none empty."""
     return _solve(SharedBudgets(objective, rate, ratio, budget, group))
@@ -35,7 +41,7 @@ def spend_each(
 class SharedBudgets:
     """Pages, and the budgets that they share."""
 
-    objective: Objective
+    objective: AllocationObjective
     rate: FloatArray
     ratio: FloatArray
     budget: FloatArray

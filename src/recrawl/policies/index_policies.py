@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from recrawl.protocols import Rate
 
 
-class Objective(Stateless):
+class ObjectivePolicy(Stateless):
     """An index at an estimated change rate; `rate` names how it is estimated."""
 
     name: ClassVar[str]
@@ -29,25 +29,25 @@ class Objective(Stateless):
         return INDICES[self.name](estimator.rate(pages), pages.days_since_visit(now))
 
 
-class ChangeRatio(Objective):
+class ChangeRatio(ObjectivePolicy):
     """Most changes found per fetch."""
 
     name: ClassVar[str] = "change-ratio"
 
 
-class Freshness(Objective):
+class Freshness(ObjectivePolicy):
     """Most copies up to date."""
 
     name: ClassVar[str] = "freshness"
 
 
-class Age(Objective):
+class Age(ObjectivePolicy):
     """Least time since a copy went out of date."""
 
     name: ClassVar[str] = "age"
 
 
-class Harmonic(Objective):
+class Harmonic(ObjectivePolicy):
     """Fewest missed changes, the first of a copy counting most (Kolobov et al. 2019)."""
 
     name: ClassVar[str] = "harmonic"
