@@ -291,6 +291,21 @@ def test_a_store_of_the_first_schema_is_read_as_it_is_and_upgraded_by_the_first_
     assert column(Store.open(path), "SELECT value FROM meta WHERE key = 'recrawl schema'") == ["2"]
 
 
+def test_a_store_that_another_process_upgraded_meanwhile_is_written(tmp_path, visits):
+    path = tmp_path / "old"
+    with Store.open(path, create=True) as store:
+        store.append(visits((A, 0, 1)))
+    with duckdb.connect(str(path / "history.duckdb")) as raw:
+        raw.execute("ALTER TABLE visits DROP COLUMN skipped; DROP TABLE moved")
+        raw.execute("UPDATE meta SET value = '1' WHERE key = 'recrawl schema'")
+    first, second = Store.open(path), Store.open(path)
+    with first:
+        first.append(visits((A, 1, None, {"status": 0})))
+    with second:
+        second.append(visits((A, 2, 1)))
+        assert column(second, 'SELECT skipped FROM visits ORDER BY "at"') == [None, None, None]
+
+
 def test_where_a_page_leads_is_kept_until_it_leads_elsewhere(store, visits):
     led = "SELECT url, target FROM moved JOIN pages USING (page_id) ORDER BY url"
     store.append(

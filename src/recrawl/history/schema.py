@@ -72,10 +72,15 @@ def read(path: Path) -> tuple[str, int]:
 
 
 def upgrade(path: Path) -> None:
-    """Upgrade the tables of an older store; the caller holds the writer lock."""
+    """Upgrade the tables of an older store; the caller holds the writer lock.
+
+    Does nothing if another process has upgraded the store since it was opened.
+    """
     with connect(path, write=True) as connection:
         connection.begin()
-        for statement in _FROM_1:
-            connection.execute(statement)
-        connection.execute("UPDATE meta SET value = ? WHERE key = ?", [str(VERSION), _KEY])
+        [(version,)] = connection.execute("SELECT value FROM meta WHERE key = ?", [_KEY]).fetchall()
+        if int(version) < VERSION:
+            for statement in _FROM_1:
+                connection.execute(statement)
+            connection.execute("UPDATE meta SET value = ? WHERE key = ?", [str(VERSION), _KEY])
         connection.commit()
