@@ -84,10 +84,12 @@ class CrawlFiles:
 
     def _recognise(self, files: list[CrawlFile]) -> None:
         for i, file in enumerate(files):
+            bytes_read = self._bytes_read
             if file.reader is None:
                 file.open()
             if i >= MAX_OPEN_FILES:
                 file.close()
+                self._bytes_read = bytes_read  # they are read again
 
     def _count(self, n_bytes: int) -> None:
         self._bytes_read += n_bytes

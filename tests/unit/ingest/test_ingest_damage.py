@@ -295,8 +295,11 @@ def test_more_files_than_may_be_open(tmp_path, monkeypatch):
     for file in files:
         file.write_bytes(gzip.compress(jsonl(3)))
     recognised = record_calls(monkeypatch, crawl_files, "reader_of")
-    assert len(ingest_files(*files).rows) == 15
+    seen = []
+    run = ingest_files(*files, progress=lambda done, total: seen.append((done, total)))
+    assert len(run.rows) == 15
     assert len(recognised) == 5
+    assert max(seen) == (seen[-1][1], sum(file.stat().st_size for file in files))
 
 
 def test_pipes_written_one_after_the_other(tmp_path):
