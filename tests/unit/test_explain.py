@@ -27,6 +27,13 @@ def verdict(crawl, url, budget, **arguments):
     return explain(crawl, crawl.page_id(url), budget, now=NOW, **arguments).verdict
 
 
+def test_an_unknown_or_missing_option_is_an_error(crawl):
+    with pytest.raises(TypeError, match="polcy"):
+        explain(crawl, f"{H}9", 2, now=NOW, polcy="oldest")
+    with pytest.raises(TypeError, match="now"):
+        explain(crawl, f"{H}9", 2)
+
+
 def test_a_page_in_the_plan_and_how_long_another_waits(crawl):
     explanation = explain(crawl, crawl.page_id(f"{H}9"), 2, now=NOW)
     assert explanation.picked

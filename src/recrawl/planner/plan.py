@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 import numpy as np
 
@@ -202,32 +202,36 @@ def plan(
 
 
 def find_candidates(
-    history: History, pages: Pages, budget: Budget | str | int, **options: Unpack[PlanOptions]
+    history: History,
+    pages: Pages,
+    budget: Budget | str | int,
+    *,
+    now: Time,
+    policy: str | Policy | None = None,
+    objective: str | None = None,
+    queries: str | Path | None = None,
+    rules: Sequence[Rule] = (),
+    ties: str = "hash",
+    seed: int = 0,
 ) -> Candidates:
     """Score the pages of a history and apply the rules; the options are those of `plan`."""
-    ties, seed = options.get("ties", "hash"), options.get("seed", 0)
     if ties not in ("hash", "id"):
         raise BadInput(f"ties must be 'hash' or 'id'. Got {ties!r}.")
-    policy = find_policy(
-        options.get("policy"),
-        objective=options.get("objective"),
-        queries=options.get("queries"),
-        seed=seed,
-    )
+    scorer = find_policy(policy, objective=objective, queries=queries, seed=seed)
     budget = budget if isinstance(budget, Budget) else units.budget(budget)
-    now = _checked(options["now"], pages)
-    policy.learn(history, pages, now)
-    rules = rule_columns(options.get("rules", ()), pages)
+    now = _checked(now, pages)
+    scorer.learn(history, pages, now)
+    columns = rule_columns(rules, pages)
     claims = history.signals()
     signals = evidence(claims, pages) if claims is not None else []
     return Candidates(
         pages=pages,
-        policy=policy,
+        policy=scorer,
         signals=signals,
-        score=policy.score(pages, now) * rules.weight * signal_gain(policy, signals, pages, now),
+        score=scorer.score(pages, now) * columns.weight * signal_gain(scorer, signals, pages, now),
         ties=random_bits(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
-        rules=rules,
-        eligible=~rules.never & (rules.pin | (now >= due(pages, rules))),
+        rules=columns,
+        eligible=~columns.never & (columns.pin | (now >= due(pages, columns))),
         fetches=fetches(budget, len(pages)),
         budget=budget,
         now=now,
