@@ -124,6 +124,12 @@ def test_an_evolved_policy_copes_with_unknown_sizes(tmp_path):
     assert np.isnan(pages.bytes).any()
 
 
+def test_the_path_of_a_policy_file_may_hold_colons(tmp_path):
+    file = tmp_path / "2026-01-01T10:00.json"
+    save_formula(Formula(parse("t * X", ALL)), file)
+    assert make("policy", str(file)).file == str(file)
+
+
 def test_folds_partition_the_pages():
     for seed in (None, 3):
         tests = []

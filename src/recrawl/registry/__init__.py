@@ -11,6 +11,7 @@ import json
 import re
 from difflib import get_close_matches
 from numbers import Integral, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recrawl.errors import BadInput, UnknownPart
@@ -178,8 +179,8 @@ def _find(kind: str, text: str) -> tuple[type[Any], str, str]:
         return _registered[kind][name].cls, name, rest
     if (part := part_in_module_of_its_name(kind, name)) is not None:
         return part, name, rest
-    if kind == "policy" and name.endswith(".json"):
-        return _find(kind, "evolved")[0], name, rest
+    if kind == "policy" and (name.endswith(".json") or _is_json_file(text)):
+        return _find(kind, "evolved")[0], text, ""
     class_name, arguments = _split_class(rest)
     if name.endswith(".py"):
         return _class_in_module(load_file(name), class_name, kind), name, arguments
@@ -189,6 +190,11 @@ def _find(kind: str, text: str) -> tuple[type[Any], str, str]:
     if class_name or ("." in name and "/" not in name):
         return _class_in_module(load_module(name), class_name, kind), class_name or name, arguments
     raise unknown(kind, name, parts(kind))
+
+
+def _is_json_file(text: str) -> bool:
+    """Whether the text is the path of a policy file; such a path may hold colons."""
+    return text.endswith(".json") and Path(text).is_file()
 
 
 def _split_class(rest: str) -> tuple[str, str]:
