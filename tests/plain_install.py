@@ -5,6 +5,7 @@ Packages are linked from the running environment, so that no network is needed.
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -22,9 +23,13 @@ ROOT = Path(__file__).parent.parent
 
 
 def build_wheel(folder: Path) -> Path:
-    """The wheel of this checkout."""
+    """The wheel of this checkout, built from a copy because a build leaves files behind."""
+    copy = folder / "source"
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("*.egg-info", "__p*"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
     options = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(folder)]
-    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(ROOT)], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(copy)], check=True)
     [wheel] = folder.glob("recrawl-*.whl")
     return wheel
 

@@ -37,8 +37,8 @@ def copy(tmp_path_factory):
     shutil.copytree(Path(recrawl.__file__).parent, site / "recrawl", ignore=ignored)
     info = site / "recrawl-0.1.0.dist-info"
     info.mkdir()
-    for name in ("METADATA", "entry_points.txt"):
-        (info / name).write_text(distribution("recrawl").read_text(name))
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: recrawl\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text(distribution("recrawl").read_text("entry_points.txt"))
     return site
 
 

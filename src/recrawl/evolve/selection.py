@@ -84,7 +84,7 @@ def _as_good(tree: ValidatedTree, leader: ValidatedTree) -> bool:
 def pareto_front(points: FloatArray) -> list[int]:
     """Rows that no other row beats in one column without losing in the other, best first.
 
-    >>> front(np.array([[3.0, 1.0], [2.0, 2.0], [2.0, 1.0], [1.0, 3.0]]))
+    >>> pareto_front(np.array([[3.0, 1.0], [2.0, 2.0], [2.0, 1.0], [1.0, 3.0]]))
     [0, 1, 3]
     """
     order = np.lexsort(-points.T[::-1])

@@ -31,7 +31,7 @@ def split_folds(pages: int, count: int = 5, *, seed: int | None = None) -> list[
     others train, wrapping around. Otherwise folds would share their training pages, which the
     numbers of the thesis rule out.
 
-    >>> [(split.test.tolist(), split.train.tolist()) for split in folds(5, 5)][:2]
+    >>> [(split.test.tolist(), split.train.tolist()) for split in split_folds(5, 5)][:2]
     [([0], [3, 4]), ([1], [4, 0])]
     """
     if count < 2 or pages < max(count, MIN_PAGES):
