@@ -318,6 +318,10 @@ def test_where_a_page_leads_is_kept_until_it_leads_elsewhere(store, visits):
     assert store.query(led).to_pylist() == [{"url": A, "target": "https://c.example/"}]
     store.append(visits((A, 2, 1), (B, 1, 1, {"leads_to": A})))
     assert store.query(led)["target"].to_pylist() == ["https://c.example/", A]
+    store.append(visits((A, 0.5, None, {"status": 301, "leads_to": B})))  # late
+    assert store.query(led)["target"].to_pylist() == ["https://c.example/", A]
+    store.append(visits((A, 3, None, {"status": 301, "leads_to": B})))
+    assert store.query(led)["target"].to_pylist() == [B, A]
 
 
 def test_second_writer_is_told_who_holds_the_store_and_readers_work(store, visits):
