@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, TYPE_CHECKING
+from zipfile import BadZipFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+#: What reading a damaged .npz or JSON file may raise.
+DAMAGED = (
+    OSError, EOFError, ValueError, TypeError, LookupError, RuntimeError, MemoryError, TokenError,
+    BadZipFile,
+)  # fmt: skip
 
 
 @contextmanager

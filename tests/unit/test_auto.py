@@ -260,7 +260,7 @@ def test_what_was_kept_of_a_later_day_is_not_known_before_it(tmp_path):
     assert np.allclose(one.score, two.score)
 
 
-@pytest.mark.parametrize("damage", [b"", b"no archive", "half", "about"])
+@pytest.mark.parametrize("damage", [b"", b"no archive", "half", "bit", "about"])
 def test_what_was_kept_and_is_damaged_is_learned_anew(tmp_path, caplog, damage):
     store = filled(tmp_path / "store")
     now = BEGIN + 20.5 * DAY
@@ -268,6 +268,10 @@ def test_what_was_kept_and_is_damaged_is_learned_anew(tmp_path, caplog, damage):
     [file] = saved_state.versions(store.models(), "change")
     if damage == "about":
         np.savez(file, about=np.array('{"format": [2], "tree": 7}'))
+    elif damage == "bit":  # an unknown way to pack
+        data = bytearray(file.read_bytes())
+        data[data.index(b"PK\1\2") + 10] = 99
+        file.write_bytes(data)
     else:
         file.write_bytes(file.read_bytes()[:5_000] if damage == "half" else damage)
     two = plan(store, 30, now=now, policy="auto")

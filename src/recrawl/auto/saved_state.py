@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from recrawl.auto.learner import Learner
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
 from recrawl.auto.trees import BoostedTrees
-from recrawl.files import whole_file
+from recrawl.files import DAMAGED, whole_file
 from recrawl.neighbours.vectors import TextSpace, TextVectors
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def load(model: HitModel, folder: Path, event: str, today: int) -> None:
                 state, learner = (_from_json(part, arrays) for part in about["tree"])
             _check(state, model.state)
             _check(learner, model.learner)
-        except (OSError, EOFError, ValueError, TypeError, LookupError, zipfile.BadZipFile) as error:
+        except DAMAGED as error:
             log.warning(
                 "%s is damaged: %s. An older version is used, or everything is learned again.",
                 file,

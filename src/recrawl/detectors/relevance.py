@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
+from recrawl.files import DAMAGED
 from recrawl.search.curves import scores_at
 from recrawl.search.impact import saved_corpus
 from recrawl.search.queries import read_workload
@@ -97,7 +97,7 @@ class TopScores:
             with Path(file).open("rb") as opened, np.load(opened) as saved:
                 score, needed = scoring(str(saved["by"])), scores_at(top, saved["curves"])
                 return TopScores(saved["vocabulary"], saved_corpus(saved), score, needed)
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        except DAMAGED as error:
             raise BadInput(
                 "relevance: top needs measured=STORE/index/measured.npz, which `recrawl plan STORE "
                 f"--objective search --queries FILE` writes. Got {file!r}: {error}."

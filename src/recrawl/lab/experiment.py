@@ -13,12 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 import xxhash
 
-from recrawl.files import whole_file
+from recrawl.files import DAMAGED, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -136,5 +135,5 @@ def _read(file: Path) -> Any | None:
             with np.load(io.BytesIO(file.read_bytes())) as arrays:
                 return dict(arrays)
         return json.loads(file.read_text())
-    except (OSError, ValueError, EOFError, BadZipFile):
+    except DAMAGED:
         return None

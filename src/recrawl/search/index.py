@@ -10,12 +10,12 @@ import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pyarrow as pa
 
 from recrawl.errors import BadInput, StoreBusy, StoreInvalid, extra
+from recrawl.files import DAMAGED
 from recrawl.page.fingerprints import words
 from recrawl.page.word_hashes import space_ideographs
 from recrawl.public import public
@@ -182,7 +182,7 @@ class SearchIndex:
         impact = SearchImpact.of(workload, by)
         try:
             impact.load(self.folder)
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        except DAMAGED as error:
             _log.warning(
                 "The gains of past refreshes cannot be read from %s: %s. Measuring starts again.",
                 self.folder / FILE,
