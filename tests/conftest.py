@@ -22,6 +22,16 @@ settings.register_profile("steady", derandomize=True)
 settings.load_profile("steady")
 
 
+#: Folders whose tests start processes, servers or whole experiments.
+SLOW_FOLDERS = {"e2e", "golden", "papers"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SLOW_FOLDERS & set(item.path.relative_to(item.config.rootpath).parts[1:-1]):
+            item.add_marker("slow")
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "store", create=True) as opened:

@@ -63,6 +63,7 @@ def test_classes_are_from_recrawl_and_can_be_pickled():
         assert pickle.loads(pickle.dumps(each)) is each
 
 
+@pytest.mark.slow
 def test_a_function_keeps_its_place_when_the_folder_of_its_name_is_imported():
     code = (
         "import recrawl, recrawl.ingest, recrawl.crawl, recrawl.search.index, recrawl.evolve\n"
@@ -110,6 +111,7 @@ def path(tmp_path_factory):
     return folder / "store"
 
 
+@pytest.mark.slow
 def test_plan_is_what_the_command_prints(path):
     options = ["--budget", "7", "--objective", "age", "--host-cap", "2", "--now", NOW]
     printed = [json.loads(line) for line in command("plan", path, *options).stdout.splitlines()]
@@ -121,6 +123,7 @@ def test_plan_is_what_the_command_prints(path):
     assert plan._repr_html_().count("<tr>") == 8
 
 
+@pytest.mark.slow
 def test_explain_takes_a_url_and_is_what_the_command_prints(path):
     store, now = recrawl.open(path), units.time(NOW)
     url = recrawl.plan(store, 1, now=now).urls()[0]
@@ -131,6 +134,7 @@ def test_explain_takes_a_url_and_is_what_the_command_prints(path):
     assert url in repr(explanation)
 
 
+@pytest.mark.slow
 def test_replay_is_what_the_command_prints_and_takes_objects(tmp_path):
     options = ["--policy", "poisson", "--budget", "4%", "--ties", "id", "--json", "-"]
     printed = json.loads(command("replay", SMALL, *options).stdout)
@@ -151,6 +155,7 @@ def test_a_part_with_arguments_has_a_name_of_its_own_in_a_replay():
     assert [run["policy"] for run in runs] == ["oldest", "freshness", "freshness:rate=gamma"]
 
 
+@pytest.mark.slow
 def test_evolve_and_world_and_judge_are_what_the_commands_do(tmp_path, monkeypatch):
     from recrawl.evolve.presets import PRESETS
 

@@ -18,7 +18,6 @@ from recrawl import registry
 from recrawl.errors import BadInput
 from recrawl.lab.worlds import poisson_log
 
-pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "tests" / "golden" / "small"
 PAGE = (ROOT / "docs" / "adding-a-part.md").read_text()

@@ -13,7 +13,6 @@ from plain_install import ROOT, build_wheel, make_environment
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
 
 #: Tests of the core that need no extra.
 CORE_TESTS = [

@@ -110,6 +110,7 @@ def plain(web, discover, k, warm_up=1):
     return hits / spent, sum(fresh) / len(fresh), new_links / spent, firsts / spent
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(web=webs, discover=st.sampled_from(["links", "oracle"]), k=st.integers(1, 3))
 def test_all_pages_agree_with_a_plain_replay(tmp_path_factory, web, discover, k):
@@ -120,6 +121,7 @@ def test_all_pages_agree_with_a_plain_replay(tmp_path_factory, web, discover, k)
     np.testing.assert_allclose([found[n] for n in names], plain(web, discover, k), atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     web=webs,
@@ -171,6 +173,7 @@ def test_a_page_is_late_from_its_birth_not_from_its_first_404(tmp_path):
     np.testing.assert_allclose(run.harmonic, [0] * 4 + [1 / 3] * 4)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     added=st.lists(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ ENCODINGS = st.sampled_from([None, "gzip", "deflate", "br", "gzip,gzip", ",", "i
 TEXT = st.text(st.sampled_from("abc é\n"), max_size=80)
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(BODY, TYPES | st.text(), ENCODINGS | st.text(), st.integers(0, 100))
 def test_any_bytes_give_a_valid_result(

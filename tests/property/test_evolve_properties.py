@@ -6,6 +6,7 @@ import math
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -136,6 +137,7 @@ def run_both_ways(simulator, tree):
     return one
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(
     contents=worlds(),
@@ -168,6 +170,7 @@ def test_states_pages_and_plain_python_agree(contents, tree, share, warm_up, exp
 CLASSIC = ["t", "t * X", "cho", *(f"1 - exp(0 - {r} * t)" for r in ("nad", "sad", "aad", "gad"))]
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 2**32), ties=st.integers(0, 9))
 def test_the_classics_agree_with_plain_python(seed, ties):

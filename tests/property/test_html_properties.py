@@ -119,6 +119,7 @@ PAGES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(PAGES)
 def test_the_tree_agrees(text: str) -> None:
@@ -157,6 +158,7 @@ def test_the_tree_agrees_on_the_canonical_url(text: str) -> None:
     assert scan(text.encode(), ANY).canonical == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(PAGES, st.integers(0, 400))
 def test_a_page_may_be_cut_anywhere(text: str, at: int) -> None:

@@ -69,6 +69,7 @@ pages_and_scores = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(rows=pages_and_scores, fetches=st.integers(0, 10), cap=st.integers(0, 3))
 def test_no_choice_within_the_caps_is_better(rows, fetches, cap):

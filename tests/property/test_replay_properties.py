@@ -98,6 +98,7 @@ def age(states, last, day) -> float:
     return day + 0.5 - next(d for d in range(last + 1, day + 1) if states[d] != states[last])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(web=webs, policy=st.sampled_from(sorted(SCORES)), k=st.integers(1, 3))
 def test_replay_and_metrics_agree_with_a_plain_replay(tmp_path_factory, web, policy, k):
@@ -159,6 +160,7 @@ def test_a_history_in_memory_refuses_what_comes_late():
         check_adds_nothing_twice(new)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(web=webs, picks=st.lists(st.sets(st.integers(0, 5)), min_size=DAYS, max_size=DAYS))
 def test_links_of_a_replay_are_those_of_a_store_that_was_given_them(web, picks):

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,6 +68,7 @@ def plain_usefulness(found, copies, live):
     return total
 
 
+@pytest.mark.slow
 @SLOW
 @given(worlds())
 def test_usefulness_is_what_eq_5_says(world):
@@ -80,6 +82,7 @@ def test_usefulness_is_what_eq_5_says(world):
     assert plain_usefulness(found, stale, live) <= plain_usefulness(found, live, live) + 1e-12
 
 
+@pytest.mark.slow
 @SLOW
 @given(worlds())
 def test_gain_is_the_difference_that_one_refresh_makes(world):

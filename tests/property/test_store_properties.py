@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ def plain(rows: list[dict]) -> dict[str, float]:
     return seen
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(rows=st.lists(visit, min_size=1, max_size=25), cut=st.floats(0, 1))
 def test_any_order_and_any_batches_give_what_a_plain_history_gives(rows, cut):

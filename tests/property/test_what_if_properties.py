@@ -78,6 +78,7 @@ def truth(folder, web):
     return folder
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(web=webs, discover=st.sampled_from(["links", "oracle"]))
 def test_a_store_that_saw_all_is_the_truth(tmp_path_factory, web, discover):

@@ -43,6 +43,7 @@ def test_only_some_starve_pages_and_say_so(name):
     assert ("tarves" in registry.parts("policy")[name].__doc__) == (name in STARVING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VISIT_RATES)
 def test_ranking_by_the_score_visits_at_the_optimal_rates(name):
     """100 pages of each rate 1..5, 500 visits a day; a page's visits come out evenly spaced."""

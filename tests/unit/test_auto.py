@@ -45,6 +45,7 @@ def found(trace, policy, **options):
     return summary(daily(trace, cycles, None)), cycles
 
 
+@pytest.mark.slow
 def test_it_finds_releases_that_a_rate_does_not(world):
     trace = world("releases", pages=400, days=60)
     auto, poisson = (found(trace, name)[0] for name in ("auto", "poisson"))
@@ -52,6 +53,7 @@ def test_it_finds_releases_that_a_rate_does_not(world):
     assert auto["freshness"] > poisson["freshness"] + 0.02
 
 
+@pytest.mark.slow
 def test_where_there_is_nothing_to_learn_it_loses_next_to_nothing(world):
     trace = world("poisson", pages=600, days=60)
     auto, poisson = (found(trace, name)[0] for name in ("auto", "poisson"))
@@ -71,6 +73,7 @@ def test_what_happens_later_changes_nothing_before(world):
     assert not np.array_equal(one.page, two.page)
 
 
+@pytest.mark.slow
 def test_nor_do_links_that_come_later(world):
     trace = world("hubs", pages=100, days=30)
     until = trace.window[0] + 15 * DAY
@@ -82,12 +85,14 @@ def test_nor_do_links_that_come_later(world):
     assert not np.array_equal(one.page, two.page)
 
 
+@pytest.mark.slow
 def test_links_finds_new_links_sooner_than_a_rate_of_changes(world):
     trace = world("hubs", pages=200, days=60)
     links, poisson = (links_found(trace, found(trace, name)[1]) for name in ("links", "poisson"))
     assert links["links_within_7d"] > poisson["links_within_7d"] + 0.03
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_run(world):
     trace = world("releases", pages=150, days=30)
     one, two = (found(trace, "auto", seed=3)[1] for _ in range(2))
@@ -145,6 +150,7 @@ STORES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", STORES.values(), ids=STORES)
 def test_stores_with_little_to_learn_from(tmp_path, options):
     store = filled(tmp_path / "store", **options)
@@ -155,6 +161,7 @@ def test_stores_with_little_to_learn_from(tmp_path, options):
         assert ((chosen.p_change > 0) & (chosen.p_change <= 1)).all()
 
 
+@pytest.mark.slow
 def test_visits_that_come_late_are_learned_as_if_in_time(tmp_path):
     store = filled(tmp_path / "store")
     model = HitModel()
@@ -167,6 +174,7 @@ def test_visits_that_come_late_are_learned_as_if_in_time(tmp_path):
     assert np.allclose(model.state.rate, fresh.state.rate)
 
 
+@pytest.mark.slow
 def test_late_visits_teach_on_the_same_day(tmp_path):
     store = Store.open(tmp_path / "store", create=True)
     model, now = HitModel(), BEGIN + 20.5 * DAY
@@ -199,6 +207,7 @@ class Memoryless:
         return None
 
 
+@pytest.mark.slow
 def test_learned_at_once_or_day_by_day_is_the_same(tmp_path):
     store = Store.open(tmp_path / "store", create=True)
     daily_, once = HitModel(), HitModel()
@@ -212,6 +221,7 @@ def test_learned_at_once_or_day_by_day_is_the_same(tmp_path):
     assert np.allclose(daily_.state.columns[days], once.state.columns[days], atol=0.05)
 
 
+@pytest.mark.slow
 def test_what_was_learned_is_kept_beside_the_store(tmp_path):
     store = filled(tmp_path / "store")
     now = BEGIN + 20.5 * DAY
@@ -228,6 +238,7 @@ def test_what_was_learned_is_kept_beside_the_store(tmp_path):
     assert len(saved_state.versions(store.models(), "change")) == saved_state.FILES_KEPT
 
 
+@pytest.mark.slow
 def test_what_cannot_be_kept_leaves_nothing_behind(tmp_path, monkeypatch):
     store, now = filled(tmp_path / "store"), BEGIN + 20.5 * DAY
     store.models().mkdir(exist_ok=True)
@@ -242,6 +253,7 @@ def test_what_cannot_be_kept_leaves_nothing_behind(tmp_path, monkeypatch):
     assert [file.name for file in store.models().iterdir()] == ["auto-change-backup.npz"]
 
 
+@pytest.mark.slow
 def test_the_chance_of_a_change_does_not_depend_on_who_else_is_asked_about(tmp_path):
     store, now, policy = filled(tmp_path / "store"), BEGIN + 20.5 * DAY, "auto:objective=new-links"
     many, few = (plan(store, n, now=now, policy=policy) for n in (30, 3))
@@ -249,6 +261,7 @@ def test_the_chance_of_a_change_does_not_depend_on_who_else_is_asked_about(tmp_p
     assert [p_change[url] for url in few.urls()] == pytest.approx(few.p_change.tolist())
 
 
+@pytest.mark.slow
 def test_what_was_kept_of_a_later_day_is_not_known_before_it(tmp_path):
     store = filled(tmp_path / "store")
     now = BEGIN + 20.5 * DAY
@@ -260,6 +273,8 @@ def test_what_was_kept_of_a_later_day_is_not_known_before_it(tmp_path):
     assert np.allclose(one.score, two.score)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("damage", [b"", b"no archive", "half", "about"])
 @pytest.mark.parametrize("damage", [b"", b"no archive", "half", "bit", "about"])
 def test_what_was_kept_and_is_damaged_is_learned_anew(tmp_path, caplog, damage):
     store = filled(tmp_path / "store")
@@ -292,6 +307,7 @@ def test_it_says_why(tmp_path):
     assert explain(store, 3, 5, now=BEGIN + 6.5 * DAY, policy="oldest").reasons == []
 
 
+@pytest.mark.slow
 def test_objectives_and_their_weights(tmp_path):
     store = filled(tmp_path / "store")
     now = BEGIN + 20.5 * DAY
@@ -304,6 +320,7 @@ def test_objectives_and_their_weights(tmp_path):
     assert weights("freshness=0.5,new-links=2") == {"freshness": 0.5, "new-links": 2.0}
 
 
+@pytest.mark.slow
 def test_new_links_and_searches_are_parts_of_it(tmp_path):
     store = filled(tmp_path / "store")
     asked = tmp_path / "queries.tsv"

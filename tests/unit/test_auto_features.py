@@ -68,6 +68,7 @@ def test_no_more_of_copies_is_read_than_asked_for(store):
     assert pages.texts().to_pylist()[0] == "äöü und so"
 
 
+@pytest.mark.slow
 def test_texts_that_come_late_are_read(store):
     urls = [f"https://a.example/{'xy'[i % 2]}/{i}" for i in range(12)]
     state = FeatureState()
@@ -80,6 +81,7 @@ def test_texts_that_come_late_are_read(store):
     assert {row_of(store, u) for u in urls[2::2]} <= set(near.tolist())
 
 
+@pytest.mark.slow
 def test_a_page_that_joins_a_busy_one_is_expected_to_be_busy(store):
     busy = "https://a.example/news/1"
     still = [f"https://a.example/old{i // 2}/{i}" for i in range(10)]
@@ -105,6 +107,7 @@ def test_pages_alone_have_no_mates(store):
     assert _words(model.state, "days of directory", 5).startswith("nothing seen")
 
 
+@pytest.mark.slow
 def test_visits_of_other_pages_that_come_late_begin_all_anew(store):
     def visits(host, days):
         for day in days:
@@ -119,6 +122,7 @@ def test_visits_of_other_pages_that_come_late_begin_all_anew(store):
     assert state.update(store.pages(), BEGIN + 30.6 * DAY) is None
 
 
+@pytest.mark.slow
 def test_pages_first_seen_after_now(store):
     visit(store, 0, [(f"https://a.example/x/{i}", 1, "t") for i in range(4)])
     tell_of(store, "https://a.example/x/9", day=9_000)
@@ -127,6 +131,7 @@ def test_pages_first_seen_after_now(store):
     assert np.isfinite(state.columns).all()
 
 
+@pytest.mark.slow
 def test_what_our_copy_is_now_does_not_tell_of_visits_long_ago(store):
     random = np.random.default_rng(0)
     changes = np.zeros(200, int)
@@ -144,6 +149,7 @@ def test_what_our_copy_is_now_does_not_tell_of_visits_long_ago(store):
     assert examples[0].columns[NAMES.index("length of the URL")].std() > 0.0
 
 
+@pytest.mark.slow
 def test_old_logs_that_come_after_the_first_plan(store):
     state, now = FeatureState(), BEGIN + 100.5 * DAY
     urls = [f"https://a.example/x/{i}" for i in range(5)]
@@ -154,6 +160,7 @@ def test_old_logs_that_come_after_the_first_plan(store):
     assert state.update(store.pages(), now) is None
 
 
+@pytest.mark.slow
 def test_pages_are_watched_from_their_first_visit_on(store):
     urls = [f"https://h{i}.example/d/{i}" for i in range(6)]
     tell_of(store, *urls, day=0)
@@ -166,6 +173,7 @@ def test_pages_are_watched_from_their_first_visit_on(store):
         assert np.allclose(daily.columns[NAMES.index(name)], once.columns[NAMES.index(name)])
 
 
+@pytest.mark.slow
 def test_words_are_not_learned_anew_every_day_where_some_pages_say_nothing(store, monkeypatch):
     monkeypatch.setattr("recrawl.neighbours.vectors.MAX_SAMPLE", 20)
     rows = [(f"https://a.example/{i}", 1, f"apple w{i % 7} pear") for i in range(100)]
@@ -177,6 +185,7 @@ def test_words_are_not_learned_anew_every_day_where_some_pages_say_nothing(store
     assert not len(state.copies.changed(store.pages()))
 
 
+@pytest.mark.slow
 def test_outcomes_that_are_not_those_that_were_learned(tmp_path):
     state, now = FeatureState(), BEGIN + 9.5 * DAY
     for name, digest in (("a", lambda day: day), ("b", lambda day: 1)):
@@ -194,6 +203,7 @@ def test_an_earlier_day_is_learned_anew(store):
     assert state.update(store.pages(), BEGIN + DAY) is None
 
 
+@pytest.mark.slow
 def test_reasons_of_links_speak_of_links(store):
     def rows(day):
         yield "https://a.example/x/0", 1, "same", [f"https://o.example/{i}" for i in range(day + 1)]
@@ -208,6 +218,7 @@ def test_reasons_of_links_speak_of_links(store):
     assert second == "never seen to show new links in 11 visits; explored"
 
 
+@pytest.mark.slow
 def test_what_only_the_trees_say_is_a_reason(store):
     for day in range(3):
         visit(store, day, [(f"https://a.example/x/{i}", day, "long " * 9 * i) for i in range(4)])
@@ -224,6 +235,7 @@ def test_what_only_the_trees_say_is_a_reason(store):
     assert len(reasons(model, store.pages(), row_of(store, "https://a.example/x/0"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "objective", ["balanced", "freshness", "age", "harmonic", "freshness=1+new-links=1"]
 )

@@ -179,6 +179,7 @@ def test_rates_are_drawn_to_those_of_the_smallest_group():
     assert found[2] > found[3] > found[0] > 0
 
 
+@pytest.mark.slow
 def test_own_past():
     own = PageHistory.empty(np.array([0.0, 0.0]))
     shown = np.array([1.0, 0.0, 3.0, 3.0])
@@ -279,6 +280,7 @@ def examples(columns, offset, hit):
     return SimpleNamespace(visits=seen, columns=columns, offset=offset)
 
 
+@pytest.mark.slow
 def test_a_model_that_foretells_worse_is_not_believed():
     random = np.random.default_rng(0)
     columns = random.normal(size=(len(NAMES), 4000)).astype(np.float32)

@@ -24,6 +24,7 @@ def traces(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_results(traces, monkeypatch):
     few = {"FOLDER": traces / "kept", "CLASSIC": ["oldest", "poisson"], "LEARNED": ["links"]}
     rival = ("Poisson", "links", "poisson", "new_links_capped_per_fetch", ["5%"])
@@ -37,6 +38,7 @@ def test_the_results(traces, monkeypatch):
     assert len(list((traces / "kept").iterdir())) == 6
 
 
+@pytest.mark.slow
 def test_how_auto_was_chosen(traces, monkeypatch):
     monkeypatch.setattr("sys.argv", ["choose", str(traces / "kept")])
     small = {"SEEDS_IF_SMALL": 1, "PARTS": 1, "BUDGETS": ("1%", "2%"), "WORLDS": ("poisson",)}

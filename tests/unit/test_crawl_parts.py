@@ -75,6 +75,7 @@ def test_a_day_is_spread_over_its_cycles_and_leftovers_are_made_up_for():
     assert left(NOON, spent=999) == 0
 
 
+@pytest.mark.slow
 @given(
     fetches=st.integers(0, 9),
     period=st.sampled_from([3600.0, DAY]),
@@ -118,6 +119,7 @@ def test_a_day_in_many_runs_gets_its_whole_budget(fetches, cycles, start):
     assert len(made) == fetches
 
 
+@pytest.mark.slow
 def test_the_first_period_counts_from_the_start_of_the_store(store):
     """The next run of one cycle gets the fetches that the last one could not spend."""
     store.append(pa.table({"url": [A]}), now=NOON)
@@ -215,6 +217,7 @@ def test_seeds_are_canonical_and_unique_and_errors_name_the_line():
         read_seeds([A, "mailto:a@b.example"])
 
 
+@pytest.mark.slow
 def test_linked_pages_are_added_within_the_scope(store):
     discovery = Discovery(store, Scope(pages_per_host=5), [A])
     assert store.summary().pages == 0  # nothing is written before it begins
@@ -240,6 +243,7 @@ def redirecting_visit(source, target, at=NOON):
     return pa.table(columns).take(pa.array([1, 0]))  # the order of rows says nothing
 
 
+@pytest.mark.slow
 def test_the_host_that_a_seed_redirects_to_is_a_home_host_also_after_a_restart(store):
     hosts = ["a.example.org", "www.example.org", "w3.example.org"]
     first, second, third = (f"https://{host}/" for host in hosts)
@@ -253,6 +257,7 @@ def test_the_host_that_a_seed_redirects_to_is_a_home_host_also_after_a_restart(s
     assert discovery.home_hosts == again.home_hosts == set(hosts)
 
 
+@pytest.mark.slow
 def test_a_redirect_does_not_count_as_a_link_of_the_depth(store):
     discovery = Discovery(store, Scope(depth=1), [A])
     discovery.start(now=NOON)
@@ -374,6 +379,7 @@ def test_entries_of_sitemaps_and_feeds(body, kind, named):
     assert read_sitemap(body, A + "sitemap.xml") == (kind, named)
 
 
+@pytest.mark.slow
 def test_entries_and_elements_of_a_sitemap_are_bounded(tmp_path):
     pytest.importorskip("lxml", reason="needs the extra crawl")
     secret = tmp_path / "secret"
@@ -448,6 +454,7 @@ def test_claims_are_tallied_by_what_visits_found(store):
     assert counts == {"found": [1], "missed": [1], "false_alarms": [1], "quiet": [1]}
 
 
+@pytest.mark.slow
 def test_only_the_last_claims_about_a_page_are_kept(store):
     store.append(pa.table({"url": [A]}), now=MIDNIGHT)
     for day in range(CLAIMS_KEPT + 5):

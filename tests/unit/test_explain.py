@@ -34,6 +34,7 @@ def test_an_unknown_or_missing_option_is_an_error(crawl):
         explain(crawl, f"{H}9", 2)
 
 
+@pytest.mark.slow
 def test_a_page_in_the_plan_and_how_long_another_waits(crawl):
     explanation = explain(crawl, crawl.page_id(f"{H}9"), 2, now=NOW)
     assert explanation.picked
@@ -77,6 +78,7 @@ def test_a_page_is_picked_after_the_wait_that_was_predicted(crawl):
     assert row not in plan(Later(days * 0.9), 2, now=NOW, policy="poisson").pages.page_id
 
 
+@pytest.mark.slow
 def test_why_a_page_is_not_in_the_plan(crawl):
     assert "cap" in verdict(crawl, f"{H}8", Budget(fetches=5, host_cap=1))
     assert "allows no visit" in verdict(
@@ -122,6 +124,7 @@ def test_what_is_wrong_with_a_rules_file_is_said(tmp_path, text, says):
     assert says in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_plan_for_a_time_just_before_the_last_visit_is_made_as_of_that_visit(crawl):
     last = float(crawl.pages().last_attempt.max())
     early, page = last - DAY / 2, crawl.page_id(f"{H}9")

@@ -22,6 +22,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "task"), [(n, t) for n in LEARNERS for t in LEARNERS[n]])
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_each_learns_with_unknown_values(name, task):

@@ -118,6 +118,7 @@ def test_pages_of_a_lively_directory_are_expected_to_be_lively():
     assert lively > 1.2 * still
 
 
+@pytest.mark.slow
 def test_the_page_with_new_links_comes_before_the_page_with_new_words(store, visits):
     hub, news, still = (f"https://{host}.example/" for host in ("hub", "news", "still"))
     for day in range(4):

@@ -138,6 +138,7 @@ def _largest_share(weight):
     return weight.max() / weight.sum()
 
 
+@pytest.mark.slow
 def test_cells_find_nearly_all_that_comparing_all_finds():
     random = np.random.default_rng(2)
     vectors = random.normal(size=(20_000, 8)).astype(np.float32)

@@ -34,6 +34,7 @@ def test_ceiling_of_mostly_zeros(zeros, expected):
     assert ceiling(truth) == pytest.approx(expected, abs=2e-3)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(rows=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=7))
 def test_is_the_mean_over_many_ways_to_break_ties(rows):

@@ -66,6 +66,7 @@ def report(found, tmp_path, **more):
     return (tmp_path / "report.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_page_parses_and_holds_every_policy(found, tmp_path):
     page = Page(report(found, tmp_path, title="Small & plain"))
     assert page.open == []
@@ -79,6 +80,7 @@ def test_page_parses_and_holds_every_policy(found, tmp_path):
     assert len(page.ids) == len(set(page.ids))
 
 
+@pytest.mark.slow
 def test_nothing_is_fetched_or_run(found, tmp_path):
     text = report(found, tmp_path)
     page = Page(text)
@@ -89,6 +91,7 @@ def test_nothing_is_fetched_or_run(found, tmp_path):
     assert set(re.findall(r'([\w:]+)="http', text)) <= {"xmlns", "xmlns:xlink"}
 
 
+@pytest.mark.slow
 def test_sentence_is_made_of_the_numbers(found, tmp_path):
     text = Page(report(found, tmp_path)).text
     runs = {run["policy"]: run for run in found.runs if run["budget"] == "5%"}
@@ -102,24 +105,28 @@ def test_sentence_is_made_of_the_numbers(found, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_oldest_first_alone(folder, tmp_path):
     page = Page(report(compare([read_trace(folder)], [], ["5%"]), tmp_path))
     assert "no policy here finds more than oldest-first" in page.text
     assert page.tags.count("figure") == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", ["0", "0%", "100%"])
 def test_budgets_at_the_edge(folder, tmp_path, budget):
     page = Page(report(compare([read_trace(folder)], ["poisson"], [budget, "5%"]), tmp_path))
     assert "nan" not in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warm_up", [28, 29])
 def test_too_few_cycles_have_no_interval(folder, tmp_path, warm_up):
     few = compare([read_trace(folder)], ["poisson"], ["5%"], warm_up=warm_up)
     assert "nan" not in Page(report(few, tmp_path)).text
 
 
+@pytest.mark.slow
 def test_names_are_escaped(found, tmp_path):
     evil = "<script>alert('&')</script>\"$x$"
     as_evil = {"poisson": evil}
@@ -136,12 +143,14 @@ def test_names_are_escaped(found, tmp_path):
     assert evil in page.text
 
 
+@pytest.mark.slow
 def test_same_comparison_same_bytes_and_no_traces_left(found, tmp_path):
     before = dict(mpl.rcParams)
     assert report(found, tmp_path) == report(found, tmp_path)
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 def test_three_traces_three_budgets_six_policies_stay_small(found, tmp_path):
     """Each table with the curves of six policies over 300 cycles costs well under a ninth of 1 MB."""
     long = [
@@ -160,6 +169,7 @@ def test_three_traces_three_budgets_six_policies_stay_small(found, tmp_path):
     assert len(text) < 2 * 1_000_000 / 9
 
 
+@pytest.mark.slow
 def test_it_says_what_is_not_known_and_whom_a_policy_starves(found, tmp_path):
     unsure = replace(found, runs=[run | {"known": 0.25} for run in found.runs])
     assert "25 % are known" in Page(report(unsure, tmp_path)).text
@@ -173,6 +183,7 @@ def test_it_says_what_is_not_known_and_whom_a_policy_starves(found, tmp_path):
     assert starving.starved[0] in Page(report(found, tmp_path)).text
 
 
+@pytest.mark.slow
 def test_replay_writes_it(folder, tmp_path):
     file = tmp_path / "out.html"
     done = CliRunner().invoke(app, ["replay", str(folder), "--budget", "5%", "--report", str(file)])

@@ -104,6 +104,7 @@ def test_only_the_last_try_of_a_retried_fetch_counts(crawl):
     assert crawl.close() == [(PAGE, 200, None)]
 
 
+@pytest.mark.slow
 def test_spiders_of_one_process_share_a_store_and_other_processes_are_refused(tmp_path):
     one, two = Crawl(tmp_path / "store"), Crawl(tmp_path / "store")
     one.fetch(Request(PAGE + "1"))
@@ -145,6 +146,7 @@ def revisits(tmp_path):
     crawl.close()
 
 
+@pytest.mark.slow
 def test_requests_of_the_spider_for_known_pages_are_dropped(revisits):
     assert revisits.due == [DuePage(PAGE, {"If-None-Match": '"e"'})]
     planned = revisits.revisits.request(revisits.due[0])
@@ -160,6 +162,7 @@ def test_requests_of_the_spider_for_known_pages_are_dropped(revisits):
     assert not is_wanted(Request(PAGE, meta=dict(planned.meta)), start=False)  # spiders copy meta
 
 
+@pytest.mark.slow
 def test_a_refused_page_counts_as_failed_but_not_its_redirect_target(revisits):
     for url in (PAGE, PAGE + "elsewhere"):
         failure = Failure(IgnoreRequest("robots.txt"))

@@ -61,6 +61,7 @@ def test_gain_of_a_refresh_k12(before, after, gain):
     assert both[0] - both[1] == pytest.approx(gain, abs=5e-7)
 
 
+@pytest.mark.slow
 def test_quality_of_the_papers_table_1():
     live = [
         "New Technology: A new thyroid cancer therapy",
@@ -227,6 +228,7 @@ def hash_of(text):
     return int(word_hashes([text])[1].sum())
 
 
+@pytest.mark.slow
 def test_bm25_is_that_of_the_index(tmp_path):
     texts = ["dns resolver for dns", "dns", "a resolver", "nothing here", "dns resolver notes"]
     with Store.open(tmp_path / "s", create=True) as store:
@@ -252,6 +254,7 @@ def test_words_written_without_spaces_are_found(tmp_path):
         assert {r.page for r in index.search("京")} == {0, 1}
 
 
+@pytest.mark.slow
 def test_the_index_follows_the_store(tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         store.append(visits(["cat one", "dog two"], 1_700_000_000))
@@ -327,6 +330,7 @@ def test_without_tantivy_the_error_names_the_extra(tmp_path, monkeypatch):
         SearchIndex(store)
 
 
+@pytest.mark.slow
 def test_relevance_sees_queries_start_and_stop_matching(tmp_path):
     file = write_file(tmp_path, "q.tsv", "big cat\t1\ndog\t1\n")
     detector = make("detector", f"relevance:queries={file}")

@@ -108,6 +108,7 @@ def test_replays_measure_gains_in_memory(trace, queries):
     assert 0 in done.page[done.cycle == 3]  # seen to change, and in what is searched for
 
 
+@pytest.mark.slow
 def test_plans_of_a_store_measure_gains_while_indexing(trace, queries, tmp_path):
     with Store.open(tmp_path / "s", create=True) as store:
         for day in range(4):

@@ -87,6 +87,7 @@ def test_digests_of_different_kinds_are_not_compared(store, visits):
     assert changed(store) == [None, None, False]
 
 
+@pytest.mark.slow
 def test_same_input_again_adds_nothing(store, visits):
     table = visits((A, 0, 1), (A, 1, 2), (B, 0, 5), (A, 1, 9))
     assert store.append(table) == Appended(added=3, known=1, pages=2)
@@ -133,6 +134,7 @@ def test_impossible_times_and_statuses_are_refused(store, visits):
             store.append(visits(row))
 
 
+@pytest.mark.slow
 def test_new_links_are_those_absent_from_the_copy_before(store, visits):
     one, two, out = f"{A}1", f"{A}2", "https://other.example/"
     store.append(visits((A, 0, 1, {"links": [one, out]}), (A, 1, 2, {"links": [one, two, one]})))
@@ -184,6 +186,7 @@ def test_page_seen_but_not_visited(store, visits):
     assert store.pages().days_since_visit(START + DAY)[0] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("detector", sorted(recrawl.parts("detector")))
 def test_every_detector_judges_across_batches(tmp_path, visits, detector):
     if detector == "relevance":
@@ -205,6 +208,7 @@ def test_every_detector_judges_across_batches(tmp_path, visits, detector):
         Store.open(tmp_path / "one", detector="nonsense")
 
 
+@pytest.mark.slow
 def test_a_detector_keeps_its_arguments(tmp_path, visits):
     rows = [(A, 0, 1, {"text": "a b c d e f g"}), (A, 1, 2, {"text": "a b c d e f z"})]
     for written, expected in (
@@ -230,6 +234,7 @@ def test_bad_visits_are_refused_whole(store, visits):
     assert len(store.pages()) == 1
 
 
+@pytest.mark.slow
 def test_missing_damaged_foreign_and_newer_stores(tmp_path, visits):
     with pytest.raises(StoreNotFound, match="recrawl ingest"):
         Store.open(tmp_path / "none")
@@ -261,6 +266,7 @@ def test_missing_damaged_foreign_and_newer_stores(tmp_path, visits):
         assert (path / "history.duckdb").read_bytes() == damage
 
 
+@pytest.mark.slow
 def test_a_store_of_the_first_schema_is_read_as_it_is_and_upgraded_by_the_first_write(
     tmp_path, visits
 ):
@@ -324,6 +330,7 @@ def test_where_a_page_leads_is_kept_until_it_leads_elsewhere(store, visits):
     assert store.query(led)["target"].to_pylist() == [B, A]
 
 
+@pytest.mark.slow
 def test_second_writer_is_told_who_holds_the_store_and_readers_work(store, visits):
     store.append(visits((A, 0, 1)))
     store.close()
@@ -359,6 +366,7 @@ except StoreError as error:
 """
 
 
+@pytest.mark.slow
 def test_disk_full_is_an_error_and_earlier_data_stays(store, visits):
     store.append(visits((A, 0, 1), (A, 1, 2)))
     store.close()

@@ -88,6 +88,7 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(versions=st.lists(st.tuples(TEXTS, LINKS), min_size=1, max_size=6))
 def test_served_pages_change_exactly_when_the_trace_does(versions):

@@ -214,6 +214,7 @@ def test_brdc_has_the_proportions_of_the_thesis(tmp_path):
     assert lines[5] == "".join(map(str, bits[5]))
 
 
+@pytest.mark.slow
 def test_a_policy_that_knows_poisson_beats_chance_on_poisson_pages(tmp_path):
     trace = read_trace(write(make("poisson", pages=500, days=50), tmp_path / "w"))
     runs = {
@@ -302,6 +303,7 @@ def test_a_world_in_which_nothing_changes_can_be_written(tmp_path):
     assert len(read_trace(write(world, tmp_path / "w")).valid_from) == 5
 
 
+@pytest.mark.slow
 def test_the_demo_log_is_printed_by_the_package():
     done = subprocess.run(
         [sys.executable, "-m", "recrawl.lab.worlds"], capture_output=True, text=True, check=True

@@ -35,6 +35,7 @@ def urls_of(name: str, path) -> list[str]:
     return ingest_files(path).store.urls()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_a_cut_file_keeps_the_records_before_the_cut(name, tmp_path):
     path = tmp_path / "cut"
