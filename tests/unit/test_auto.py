@@ -274,7 +274,6 @@ def test_what_was_kept_of_a_later_day_is_not_known_before_it(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", [b"", b"no archive", "half", "about"])
 @pytest.mark.parametrize("damage", [b"", b"no archive", "half", "bit", "about"])
 def test_what_was_kept_and_is_damaged_is_learned_anew(tmp_path, caplog, damage):
     store = filled(tmp_path / "store")
