@@ -409,3 +409,9 @@ def test_validators_are_those_of_our_copy(store, visits):
     names = ["never", "lost", "renewed", "kept"]
     ids = np.array([store.page_id(f"https://a.org/{name}") for name in names])
     assert store.validators(ids) == ([None, None, '"2"', '"new"'], [None, None, None, day])
+
+
+def test_a_platform_without_file_locks_is_told_what_to_do():
+    code = "import sys; sys.modules['fcntl'] = None; import recrawl; recrawl.open('x')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "Use WSL on Windows" in done.stderr

@@ -7,7 +7,6 @@ many operations is a lock of our own, which ends with its process.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 import time
@@ -19,6 +18,13 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from recrawl.errors import StoreBusy, StoreError, StoreInvalid
+
+try:
+    import fcntl
+except ModuleNotFoundError as error:
+    raise StoreError(
+        "A store needs the file locks of Linux or macOS. Use WSL on Windows."
+    ) from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
