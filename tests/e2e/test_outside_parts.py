@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from support import command
+from typer.testing import CliRunner
 
 import recrawl
 from recrawl import registry
+from recrawl.cli import app
 from recrawl.errors import BadInput
 from recrawl.lab.worlds import poisson_log
 
@@ -176,6 +178,18 @@ def test_a_registered_name_must_be_free_and_the_class_a_part(monkeypatch):
     assert recrawl.register(Mine) is Mine
     assert registry.parts_with_origin("policy")["mine"].origin == "registered"
     assert registry.outside_parts() is None  # no other process can import a class of a function
+
+
+def test_the_list_shows_brackets_of_a_docstring(monkeypatch):
+    class Brackets:
+        """Reads [/b] as it is."""
+
+        name = "brackets"
+        score = learn = lambda self, *_: None
+
+    monkeypatch.setitem(registry._registered, "policy", {})
+    recrawl.register(Brackets)
+    assert "Reads [/b] as it is." in CliRunner().invoke(app, ["parts", "policy"]).stdout
 
 
 def test_what_is_wrong_with_a_file_or_module_is_said(tmp_path, monkeypatch):

@@ -38,11 +38,13 @@ def _root(
 def parts(kind: Annotated[Kind | None, typer.Argument()] = None) -> None:
     """List the policies, rates, detectors, readers and worlds, and where they come from."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("kind", "name", "from", "answers", box=None)
     for each in [kind.value] if kind else list(registry.GROUPS):
         for name, part in registry.parts_with_origin(each).items():
-            table.add_row(each, name, part.origin, part.summary())
+            cells = (each, name, part.origin, part.summary())
+            table.add_row(*map(Text, cells))  # not as markup: parts come from anywhere
     out.print(table)
 
 
