@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copymode
 from tokenize import TokenError
 from typing import IO, TYPE_CHECKING
 from zipfile import BadZipFile
@@ -23,7 +24,8 @@ DAMAGED = (
 def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to. It replaces `path` once it is on disk; after an error `path` stays.
 
-    The target of a symbolic link is replaced, not the link. Devices and pipes are written to.
+    The target of a symbolic link is replaced, not the link. The new file has the permissions of
+    the old one. Devices and pipes are written to.
     """
     path = Path(path)
     if path.exists() and not path.is_file():
@@ -36,6 +38,8 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
         with new.open("wb") as file:
             yield file
             sync(file)
+        if path.exists():
+            copymode(path, new)
         replace(new, path)
     finally:
         new.unlink(missing_ok=True)

@@ -64,3 +64,12 @@ def test_a_link_stays_and_a_device_is_written_to(tmp_path):
     read, write = os.pipe()
     write_whole(f"/dev/fd/{write}", "text")
     assert os.read(read, 9) == b"text"
+
+
+def test_permissions_stay(tmp_path):
+    file = tmp_path / "kept.json"
+    file.write_text("old")
+    file.chmod(0o600)
+    write_whole(file, "new")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.read_text() == "new"
