@@ -31,3 +31,14 @@ def squares(log, settings="a", kill_at=None):
 
 if __name__ == "__main__":
     run_experiment(squares(sys.argv[1], kill_at=3), Path(sys.argv[2]))
+
+
+class Threads:
+    """Stands for an experiment; tells how many threads its libraries use."""
+
+    def count(self):
+        import lightgbm  # noqa: F401
+        import sklearn.ensemble  # noqa: F401
+        from threadpoolctl import threadpool_info
+
+        return [pool["num_threads"] for pool in threadpool_info()]

@@ -7,6 +7,7 @@ predicts a mean; "count" predicts the mean of a Poisson distribution.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,6 +61,14 @@ def is_installed(name: str) -> bool:
     except MissingExtra:
         return False
     return True
+
+
+def load_libraries() -> None:
+    """Import the libraries of all learners, as far as they are installed."""
+    for tasks in LEARNERS.values():
+        for path, _ in tasks.values():
+            with suppress(MissingExtra):
+                _imported(path.rpartition(".")[0])
 
 
 def _imported(module: str) -> Any:

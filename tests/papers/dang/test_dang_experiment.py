@@ -10,6 +10,7 @@ import pytest
 from support import write_trace
 from typer.testing import CliRunner
 
+from experiment_tasks import Threads
 from recrawl.cli import app
 from recrawl.errors import BadInput
 from recrawl.lab import experiment as runner
@@ -24,7 +25,7 @@ from recrawl.model import DAY
 from recrawl.papers.dang import families
 from recrawl.papers.dang import models as dang_models
 from recrawl.papers.dang.data import study
-from recrawl.papers.dang.experiment import dang
+from recrawl.papers.dang.experiment import _run, dang
 from recrawl.papers.dang.feature import lag, table
 from recrawl.papers.dang.tables import curves, tables
 
@@ -141,3 +142,9 @@ def test_nothing_to_tell(tmp_path):
     same = study(read_trace(still(tmp_path, 50), WINDOW))
     with pytest.raises(BadInput, match="0 of 50 with new internal ones"):
         dang(same, tmp_path)
+
+
+def test_a_worker_limits_the_threads_of_libraries_that_its_first_step_loads(tmp_path):
+    tasks = [runner.ExperimentTask(name, "", _run, ("count",)) for name in "ab"]
+    counts = runner.run_experiment(tasks, tmp_path, shared=Threads(), processes=2)
+    assert all(set(threads) == {1} for threads in counts.values())

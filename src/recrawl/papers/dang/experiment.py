@@ -12,6 +12,7 @@ import numpy as np
 
 from recrawl.errors import BadInput
 from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
+from recrawl.lab.learners import load_libraries
 from recrawl.papers.dang.models import Experiment, Split
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _run(experiment: Experiment, method: str, *arguments: Any) -> Result:
     from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
+    load_libraries()  # before the limit, which does not hold for libraries loaded later
     # Threads of two workers would wait for each other. NGBoost tries steps that are too long.
     with threadpool_limits(1), parallel_config("threading"), np.errstate(all="ignore"):
         result: Result = getattr(experiment, method)(*arguments)
