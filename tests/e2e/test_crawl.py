@@ -469,6 +469,15 @@ def start_at(store, clock, **options):
     return start_crawl(store, policy="oldest", clock=clock, allow_private=True, **options)
 
 
+def test_own_validators_are_used(tmp_path):
+    def none(pages):
+        return [None] * len(pages), [None] * len(pages)
+
+    seeds = ["http://127.0.0.1/"]
+    with start_at(tmp_path / "store", ManualClock(), seeds=seeds, validators=none) as made:
+        assert made.engine.validators is none
+
+
 def test_a_clock_that_was_set_back_delays_the_crawl_or_is_refused(tmp_path):
     clock = ManualClock()
     with recrawl.open(tmp_path / "store", create=True) as store:

@@ -101,7 +101,7 @@ def start_crawl(
     with opened as history:
         _wait_for_last_visit(history, clock)
         history.append(VISITS.empty_table())  # fails now if another process is writing
-        live.validators = ValidatorTrust(history, clock.now, seed).validators
+        live.validators = live.validators or ValidatorTrust(history, clock.now, seed).validators
         with live:
             discovery = Discovery(history, scope, seed_urls, allow_private=allow_private)
             discovery.start(now=clock.now())
