@@ -119,7 +119,7 @@ def test_every_policy_plans(path):
         (["plan", "{path}", "--explore", "5"], "from 0% to 100%"),
         (["plan", "{path}", "--budget", "-3"], "try 200 or 2%"),
         (["plan", "{path}", "--now", "yesterday"], "ISO 8601"),
-        (["plan", "{path}", "--now", "2026-01-09"], "not before the last visit"),
+        (["plan", "{path}", "--now", "2026-01-09"], "at most a day before the last visit"),
         (["plan", "{path}", "--budget", "inf"], "try 200 or 2%"),
         (["plan", "{path}", "--objective", "oldest"], "No objective"),
         (["plan", "{path}", "--bytes", "1MB"], "limit the fetches instead"),
