@@ -154,14 +154,26 @@ def test_every_kind_of_part_may_be_a_file(scratch, tmp_path):
     lines = (
         "recrawl plan my-crawl --policy freshness:rate=./parts.py --budget 3",
         "recrawl ingest other --format ./parts.py --detector ./parts.py:Longer urls.txt",
-        "recrawl info other",
         "recrawl world ./parts.py -o world --pages 7",
         f"recrawl replay {SMALL} --detector ./parts.py --policy oldest",
     )
     for line in lines:
         done = run(line, scratch)
         assert done.returncode == 0, (line, done.stderr)
-    assert "./parts.py:Longer" in run("recrawl info other", scratch).stdout
+
+
+def test_a_store_does_not_choose_the_code_that_runs(scratch):
+    """Only who opens it does: a store may come from somebody else."""
+    (scratch / "parts.py").write_text(PARTS + "\nopen('ran', 'w').close()\n")
+    (scratch / "urls.txt").write_text("https://h.example/new\n")
+    ingest = "recrawl ingest chosen --format ./parts.py urls.txt"
+    assert run(f"{ingest} --detector ./parts.py:Longer", scratch).returncode == 0
+    (scratch / "ran").unlink()
+    refused = run("recrawl info chosen", scratch)
+    assert refused.returncode == 1
+    assert "'./parts.py:Longer', which is not installed" in refused.stderr
+    assert not (scratch / "ran").exists()
+    assert run(f"{ingest} --detector ./parts.py:Longer", scratch).returncode == 0
 
 
 def test_a_registered_name_must_be_free_and_the_class_a_part(monkeypatch):

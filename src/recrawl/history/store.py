@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from recrawl import registry
-from recrawl.errors import BadInput, StoreNotFound
+from recrawl.errors import BadInput, StoreInvalid, StoreNotFound
 from recrawl.history import append, schema, signals_table
 from recrawl.history.database import DATABASE, WriterLock, connect
 from recrawl.model import Intervals, Outlinks, Pages
@@ -71,6 +71,12 @@ class Store:
             raise BadInput(
                 f"The store {path} detects changes by {name!r}, fixed at its creation; "
                 f"got detector {detector!r}. Leave it out, or make a new store."
+            )
+        if detector is None and not registry.is_known("detector", name):
+            raise StoreInvalid(
+                f"The store {path} detects changes by {name!r}, which is not installed. A store of "
+                "somebody else must not choose the code that runs here: announce the detector by "
+                f"an entry point, or open the store with detector={name!r} if you trust it."
             )
         return cls(path, name, version)
 

@@ -38,6 +38,7 @@ __all__ = [
     "GROUPS",
     "FoundPart",
     "import_parts",
+    "is_known",
     "kind_of",
     "make",
     "outside_parts",
@@ -112,6 +113,16 @@ def make(kind: str, text: str, **arguments: object) -> Any:
         arguments[argument.strip()] = _value(value.strip())
     _check_arguments(part, f"{kind} {name!r}", arguments)
     return part(**arguments)
+
+
+def is_known(kind: str, text: str) -> bool:
+    """Whether the name in a text is that of an installed or registered part.
+
+    False for files and modules, which `make` would import.
+    """
+    name = text.partition(":")[0].strip()
+    is_named = name in _registered[kind] or part_in_module_of_its_name(kind, name) is not None
+    return is_named or name in announced(kind)
 
 
 def part_class(kind: str, text: str) -> type[Any]:
