@@ -55,7 +55,7 @@ class Learner:
             self.days = [_sample(self._all(), MAX_VISITS // 2, self.seed)]
 
     def _all(self) -> list[NDArray[Any]]:
-        """Columns, offset and hit of all visits that are kept."""
+        """The kept visits of all days: columns, offsets, hits."""
         return [np.concatenate(array, axis=-1) for array in zip(*self.days, strict=True)]
 
     def forget_visits(self) -> None:

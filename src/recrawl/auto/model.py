@@ -90,5 +90,5 @@ class HitModel:
         return np.asarray(rate)
 
     def rows(self, pages: Pages) -> IntArray:
-        """The rows of these pages in the state; -1 for a page that is not in it yet."""
+        """Row of each page in the state, -1 for a page that is new."""
         return rows_of(pages.key, self.state.key)

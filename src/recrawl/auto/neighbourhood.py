@@ -38,7 +38,7 @@ class Neighbourhood:
     def replace(self, page: IntArray, near: Neighbours) -> None:
         """Give these pages new neighbours.
 
-        Each of these gets the page as a neighbour too, where it is nearer than one of its own.
+        A neighbour takes the page as its own neighbour if the page is nearer than one it has.
         """
         self.row[page], self.weight[page] = near.row, near.weight
         _offer(self.row, self.weight, page)

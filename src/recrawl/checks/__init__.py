@@ -1,4 +1,4 @@
-"""The contract of each kind of part: a part is whatever passes these checks.
+"""The contract of each kind of part, as checks that a part must pass.
 
 `check_policy(MyPolicy())` raises AssertionError, which names the part and the rule it breaks.
 The rules of a kind are the functions `check_*` in the module of that name, in their order there;

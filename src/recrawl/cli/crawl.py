@@ -117,7 +117,7 @@ def crawl(
         for done, cycle in enumerate(stack.enter_context(closing(running)), 1):  # noqa: B007
             _print_cycle(cycle)
         if not done:
-            say("The end is past already: there is nothing to do.", err)
+            say("No cycle was run: the end is past already, or the crawl was stopped.", err)
 
 
 def _lines(file: Path) -> list[str]:

@@ -46,7 +46,7 @@ def record(
 def _snapshots(
     connection: Connection, visits: pa.Table, known: KnownPages, visit: IntArray
 ) -> None:
-    """Number the visits with links of each page by time, from 1; our copy is number 0."""
+    """Number each page's visits that have links: 0 is our copy, then 1, 2, … by time."""
     taken = visits.select(["page_id", "at", "links", "nofollow"]).take(pa.array(visit))
     taken = taken.append_column("visit", pa.array(visit))
     connection.register("taken", taken)

@@ -46,7 +46,7 @@ class CopySource(Protocol):
 
     def texts(self, page: IntArray, at: FloatArray) -> pa.Array: ...
     def outlinks(self, page: IntArray, at: FloatArray) -> tuple[IntArray, IntArray]:
-        """Where the targets of each copy start, and the targets; a page is its row."""
+        """Start of each copy's targets, and the targets; one that is a page is given by its row."""
 
 
 class MemoryHistory:

@@ -34,7 +34,7 @@ class KnownPages:
         return np.searchsorted(self.page_id, page_id)
 
     def keep_copies(self, visits: pa.Table, row: IntArray, is_copy: BoolArray) -> None:
-        """Make the last content of each page its copy; `visits` are sorted."""
+        """Replace the copy of each page by its last content in `visits`, sorted by time."""
         copies = np.flatnonzero(is_copy)
         source = np.arange(len(self.page_id))
         source[row[copies]] = len(self.page_id) + np.arange(len(copies))
