@@ -56,5 +56,6 @@ def test_the_next_update_repairs_an_index_after_sigkill(tmp_path, caplog):
     assert not caplog.text, "the saved gains were damaged"
     assert interrupted, "no update was interrupted"
     with Store.open(path) as store:
-        text = store.query("SELECT text FROM contents WHERE page_id = 7")["text"][0].as_py()
-        assert 7 in [result.page for result in SearchIndex(store).search(text, BATCH)]
+        # Two versions in a row of this page never share a digest; of page 7 some do.
+        text = store.query("SELECT text FROM contents WHERE page_id = 60")["text"][0].as_py()
+        assert 60 in [result.page for result in SearchIndex(store).search(text, BATCH)]
