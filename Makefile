@@ -29,8 +29,9 @@ check: .venv/.ready  ## format, lint, types, import contract
 docs: .venv/.ready  ## what the code blocks of the documentation print
 	$(BIN)/python docs/blocks.py
 
-results: .venv/.ready  ## what policies find on real traces
+results: .venv/.ready  ## what policies find on real traces, and how the default was chosen
 	$(BIN)/python -m benchmarks.results
+	$(BIN)/python -m benchmarks.choose
 
 papers: .venv/.ready  ## the papers' experiments, beside the papers' numbers
 	$(BIN)/python -m recrawl.papers.santos.page

@@ -86,7 +86,7 @@ TRIED = [*CLASSIC, *CHOICES, *LEFT_OUT, *MODELS, IN_ONE]
 
 HEAD = f"""# How `auto` was chosen
 
-Made by `python -m benchmarks.choose` from the traces in `../shared/traces`: {PARTS} parts a day, two
+Made by `make results` from the traces in `../shared/traces`: {PARTS} parts a day, two
 cycles of warm-up, ties by seeded hash. *Captured* is how far a variant gets from oldest-first (0) to the
 clairvoyant limit of the change ratio (100). Cells: captured / change ratio / freshness. The last two
 columns are the smallest gain of freshness on any trace over oldest-first, and over `poisson`.
