@@ -41,6 +41,7 @@ from recrawl.lab.worlds import write
 from recrawl.model import DAY, Budget
 from recrawl.page.responses import Response, to_visits
 from recrawl.search.index import SearchIndex
+from recrawl.search.queries import read_workload
 
 SEED = 3  #: with it some of the hosts misbehave, but not all
 SMALL = Path(__file__).parents[1] / "golden" / "small"
@@ -435,6 +436,24 @@ def test_a_crawl_with_the_user_centric_policy(world, tmp_path):
         score = policy.score(pages, web.clock.now())
     assert np.isfinite(score[pages.n_visits > 0]).all()
     assert policy.impact_.gain.max() > 0
+
+
+def test_a_crawl_from_a_seed_scores_pages_by_the_links_that_it_finds(tmp_path):
+    urls = [f"http://a.example/{i}" for i in range(5)]
+    # Page i links to all pages after it: i pages link to page i.
+    rows = [(urls[i], 0, 200, f"cat number {i}", urls[i + 1 :]) for i in range(5)]
+    trace = open_trace(write_trace(tmp_path / "trace", rows))
+    (tmp_path / "q.tsv").write_text("cat\t1\n")
+    policy = f"user-centric:queries={tmp_path / 'q.tsv'},scoring=inlinks"
+    with serve(trace, manual=True) as web:
+        crawl(web, tmp_path / "store", seeds=urls[:1], policy=policy, discover=0.5)
+    with recrawl.open(tmp_path / "store") as store:
+        impact = SearchIndex(store).impact(read_workload(tmp_path / "q.tsv"), "inlinks")
+        pages = store.query("SELECT url, page_id FROM pages").to_pydict()
+    page = dict(zip(pages["url"], pages["page_id"], strict=True))
+    ranked = [page[url] for url in urls]
+    assert impact.page_score[ranked].tolist() == [0, 1, 2, 3, 4]
+    assert (np.diff(impact.visibility[ranked]) > 0).all()
 
 
 @pytest.mark.parametrize(

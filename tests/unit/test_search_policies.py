@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support import write_trace
 
+from recrawl.cycle import run_cycle
 from recrawl.errors import BadInput
 from recrawl.history import Store
 from recrawl.history.memory import MemoryHistory
@@ -15,6 +16,8 @@ from recrawl.model import DAY, Budget
 from recrawl.planner import plan
 from recrawl.planner.policy import policy_for
 from recrawl.registry import make
+from recrawl.search.impact import SearchImpact
+from recrawl.search.link_scores import LINK_SCORES
 from recrawl.search.queries import read_workload
 
 WORDS = [
@@ -80,10 +83,75 @@ def test_a_page_that_searchers_see_change_comes_first(trace, queries):
         assert policy.impact_.changes.tolist()[:3] == [5, 5, 0]
 
 
-def test_scoring_by_links(trace, queries):
+#: Pages of a site that a crawl finds one by one from page 0: page i is linked from i other pages.
+FOUND = 4
+
+
+def crawl_from_seed(folder, policy, cycles=8):
+    """The policy after a crawl that began with page 0; it finds page i + 1 on page i."""
+    urls = [f"https://a.example/{i}" for i in range(FOUND)]
+    # Page i appears on day i, and links to itself and, one of them twice, to all later pages.
+    rows = [(urls[i], i, 200, f"cat {i}", [*urls[i:], urls[-1]]) for i in range(FOUND)]
+    trace = open_trace(write_trace(folder, rows), cohort="all")
+    engine = TraceEngine(trace)
+    history = MemoryHistory(
+        trace.urls,
+        make("detector", "digest"),
+        seen=trace.window[0],
+        known=engine.known,
+        copies=trace,
+    )
+    for cycle in range(cycles):
+        now = trace.window[0] + (cycle + 1) * DAY
+        run_cycle(history, policy, engine, Budget(fetches=FOUND), now=now)
+    policy.learn(history, history.pages(), now)
+    return policy, history, now
+
+
+def test_scores_by_links_follow_the_pages_that_a_crawl_finds(tmp_path, queries):
     policy = make("policy", f"user-centric:queries={queries},scoring=inlinks")
-    policy, pages, now = train(trace, policy, days=3)
-    assert np.isfinite(policy.score(pages, now)).all()
+    policy, history, now = crawl_from_seed(tmp_path / "t", policy)
+    assert (history.pages().n_visits > 0).all()
+    # Links of a page to itself and second links to a page do not count.
+    assert policy.impact_.page_score.tolist() == [0, 1, 2, 3]
+    visibility = policy.impact_.visibility
+    assert visibility[0] == 0  # nothing links to it, so no answer lists it
+    assert (np.diff(visibility) > 0).all()
+
+    ranked = make("policy", f"user-centric:queries={queries},scoring=pagerank")
+    ranked, *_ = crawl_from_seed(tmp_path / "t", ranked)
+    assert ranked.impact_.page_score.sum() == pytest.approx(1)
+    assert (np.diff(ranked.impact_.page_score) > 0).all()
+
+
+def test_scores_by_links_are_not_computed_again_for_nothing(tmp_path, queries, monkeypatch):
+    computed = []
+    plain = LINK_SCORES["inlinks"]
+
+    def counted(*graph):
+        computed.append(graph)
+        return plain(*graph)
+
+    monkeypatch.setitem(LINK_SCORES, "inlinks", counted)
+    policy = make("policy", f"user-centric:queries={queries},scoring=inlinks")
+    policy, history, now = crawl_from_seed(tmp_path / "t", policy)
+    assert len(computed) == FOUND  # once for each new page
+    policy.learn(history, history.pages(), now + DAY)
+    assert len(computed) == FOUND
+
+
+def test_scores_by_links_are_kept_with_the_gains(tmp_path, queries):
+    workload = read_workload(queries)
+    policy = make("policy", f"user-centric:queries={queries},scoring=inlinks")
+    policy, *_ = crawl_from_seed(tmp_path / "t", policy)
+    policy.impact_.save(tmp_path)
+    again = SearchImpact.of(workload, "inlinks")
+    again.load(tmp_path)
+    assert again.page_score.tolist() == [0, 1, 2, 3]
+    assert again.visibility.tolist() == policy.impact_.visibility.tolist()
+    other = SearchImpact.of(workload, "pagerank")
+    other.load(tmp_path)
+    assert len(other.page_score) == 0
 
 
 def test_small_changes_do_not_make_a_page_stale(trace):

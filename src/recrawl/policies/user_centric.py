@@ -15,7 +15,6 @@ from recrawl.model import DAY
 from recrawl.policies.indices import freshness
 from recrawl.search.impact import SearchImpact
 from recrawl.search.index import SearchIndex
-from recrawl.search.link_scores import LINK_SCORES, links_between
 from recrawl.search.queries import read_workload
 
 if TYPE_CHECKING:
@@ -63,24 +62,15 @@ class SearchAware:
         if self.impact_ is None:
             measure = SearchImpact.of if index is None else index.impact
             self.impact_ = measure(self._workload(now), self.scoring)
-        self._score_pages(pages)
         if index is None:
             self.impact_.update(pages)
         else:
-            index.update(self.impact_)
+            index.update(self.impact_, pages)
 
     def _workload(self, now: Time) -> Workload:
         if not self.half_life:
             return read_workload(self.queries)
         return read_workload(self.queries, now=now, half_life=self.half_life * DAY)
-
-    def _score_pages(self, pages: Pages) -> None:
-        """Score pages by their links if `scoring` says so; only once, for they hardly change."""
-        impact = self.impact_
-        if self.scoring in LINK_SCORES and impact is not None and impact.page_score is None:
-            score = np.zeros(int(pages.page_id.max(initial=-1)) + 1)
-            score[pages.page_id] = LINK_SCORES[self.scoring](*links_between(pages), len(pages))
-            impact.page_score = score
 
 
 class UserCentric(SearchAware):

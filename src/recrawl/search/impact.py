@@ -16,6 +16,7 @@ from recrawl.files import whole_file
 from recrawl.model import DAY
 from recrawl.search.curves import fit_curves
 from recrawl.search.gain import estimate_gains
+from recrawl.search.link_scores import LINK_SCORES, links_between
 from recrawl.search.page_terms import PageTerms
 from recrawl.search.scoring import CorpusStatistics, scoring
 from recrawl.search.terms import count_terms
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from recrawl.search.terms import TermCounts
     from recrawl.search.workload import Workload
 
-REFIT_SHARE = 1.0  #: new copies, as a share of those that the curves describe, before a refit
+#: New copies, as a share of those that the curves describe, before a refit. Scores by links are
+#: recomputed with the curves, so they are refitted sooner: until then a new page has no score.
+REFIT_SHARE, LINKS_REFIT_SHARE = 1.0, 0.1
 FILE = "measured.npz"
 TEXTS_READ = 2_000  #: texts in memory at a time
 MIN_DAYS = 1.0 / 86_400  #: between two visits
@@ -45,6 +48,7 @@ COLUMNS = {
     "daily_gain": ("daily", 0.0),
     "visibility": ("visible", 0.0),
     "views": ("looks", 0.0),
+    "page_score": ("page_score", 0.0),
 }
 
 
@@ -68,9 +72,9 @@ class SearchImpact:
     daily_gain: FloatArray = field(default_factory=_empty)  #: sum of gain / days since the visit
     visibility: FloatArray = field(default_factory=_empty)  #: what the copy contributes to answers
     views: FloatArray = field(default_factory=_empty)  #: how often it is viewed in them
+    page_score: FloatArray = field(default_factory=_empty)  #: by its links, if `by` says so
     corpus: CorpusStatistics | None = None
     curves: NDArray[np.float32] | None = None
-    page_score: FloatArray | None = None  #: replaces the scores of terms, if given
     since_fit: int = 0  #: copies that came since the curves were fitted
 
     @staticmethod
@@ -153,18 +157,26 @@ class SearchImpact:
             some = pages.take(block)
             self.add_copies(some.page_id, copy[block], some.texts(), some.last_visit)
         self.record_visits(pages.page_id, pages.last_visit)
-        self.refit_if_due()
+        self.refit_if_due(pages)
 
     def remove_copies(self, page: IntArray) -> None:
         """Forget the copies of these pages."""
         self.copy[page] = 0
         self.terms.put(page, count_terms([""] * len(page), self.vocabulary))
 
-    def refit_if_due(self) -> None:
-        """Recompute curves and visibility if enough copies changed."""
+    def refit_if_due(self, pages: Pages | None = None) -> None:
+        """Recompute curves and visibility if enough copies changed.
+
+        Scores by links are recomputed too, from the links of `pages`; without them they stay.
+        """
         held = np.flatnonzero(self.copy)
         fitted_on = self.corpus.documents if self.corpus is not None else 0
-        if len(held) and (not fitted_on or self.since_fit > REFIT_SHARE * fitted_on):
+        share = LINKS_REFIT_SHARE if self.by in LINK_SCORES else REFIT_SHARE
+        if len(held) and (not fitted_on or self.since_fit > share * fitted_on):
+            if self.by in LINK_SCORES and pages is not None:
+                self._grow(int(pages.page_id.max(initial=-1)) + 1)
+                score = LINK_SCORES[self.by](*links_between(pages), len(pages))
+                self.page_score[pages.page_id] = score
             counts = self.terms.take(held)
             self.corpus = CorpusStatistics.of(counts, len(self.vocabulary))
             score = self._scores(counts, held)
@@ -174,10 +186,8 @@ class SearchImpact:
             self._set_views(held, counts)
 
     def _scores(self, counts: TermCounts, page: IntArray) -> FloatArray:
-        if self.page_score is not None:
-            score = np.zeros(len(self))
-            score[: len(self.page_score)] = self.page_score[: len(self)]
-            return score[page[counts.texts()]]
+        if self.by in LINK_SCORES:
+            return self.page_score[page[counts.texts()]]
         assert self.corpus is not None
         return scoring(self.by)(counts, self.corpus)
 

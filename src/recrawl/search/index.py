@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from recrawl.model import IntArray, KeyArray
+    from recrawl.model import IntArray, KeyArray, Pages
     from recrawl.protocols import Database
     from recrawl.search.workload import Workload
 
@@ -147,11 +147,13 @@ class SearchIndex:
     def update(
         self,
         impact: SearchImpact | None = None,
+        pages: Pages | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> IndexUpdate:
         """Bring the index to what the store holds, and `impact` with it.
 
-        Calls `progress` after each commit to disk: pages done, and pages in all.
+        The links of `pages` are for an impact that scores by links. Calls `progress` after each
+        commit to disk: pages done, and pages in all.
         """
         copies = self._copies()
         changed, gone = self._outdated(copies)
@@ -166,6 +168,8 @@ class SearchIndex:
                     writer.delete_documents_by_term("page", page)
                 for begin in range(0, len(work), COMMIT_PAGES):
                     self._add(writer, work[begin : begin + COMMIT_PAGES], changed, impact)
+                    if impact is not None:
+                        impact.refit_if_due(pages)
                     writer.commit()
                     if progress is not None:
                         progress(min(begin + COMMIT_PAGES, len(work)), len(work))
@@ -173,7 +177,7 @@ class SearchIndex:
             self._add(None, unseen, changed, impact)
         if impact is not None:
             impact.record_visits(copies["page"], copies["at"] / 1e6)
-            impact.refit_if_due()
+            impact.refit_if_due(pages)
             impact.save(self.folder)
         return IndexUpdate(changed.tolist(), gone.tolist())
 
@@ -228,8 +232,6 @@ class SearchIndex:
                 texts = copies["text"].cast(pa.large_string()).combine_chunks()
                 at = copies["at"].to_numpy() / 1e6
                 impact.add_copies(block, copies["copy"].to_numpy(), texts, at)
-        if impact is not None:
-            impact.refit_if_due()
 
     def search(self, query: str, limit: int = 10) -> list[SearchResult]:
         """The pages that hold all words of a query except stop words, best first by BM25."""
