@@ -10,6 +10,8 @@ from tokenize import TokenError
 from typing import IO, TYPE_CHECKING
 from zipfile import BadZipFile
 
+from recrawl.errors import BadInput
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -43,6 +45,18 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
         replace(new, path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def check_output(path: str | Path, option: str) -> None:
+    """Refuse a file that could not be written, before the work whose result it is for."""
+    path = Path(path)
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise BadInput(f"{option} must be a file. {path} is a folder; name a file in it.")
+    if not folder.is_dir():
+        raise BadInput(f"{option} must be in a folder that exists. {folder} does not; make it.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise BadInput(f"{option} must be a file that may be written. {path} may not.")
 
 
 def write_whole(path: str | Path, text: str) -> None:

@@ -90,14 +90,17 @@ def test_no_fetches():
 
 
 def test_a_column_of_the_pages():
-    size = np.array([5.0, 1, 2, 9, 3, 4])
+    """Each page's column is what its last visit showed: it is 9 for page 3 until it is visited."""
+    size = np.array([5.0, 1, 2, 9, 3, 4])[:, None] + np.zeros(7)
+    size[3, 3:] = 0.0
     simulator = Simulator(from_bits(BITS), 1, columns={"bytes": size})
     run = simulator.run(parse("bytes + 0 * t", (*ALL, "bytes")), keep=True)
-    assert run.picks.tolist() == [[3]] * 4
+    assert run.picks.tolist() == [[3], [0], [0], [0]]
     with pytest.raises(BadInput, match="'seconds'"):
         simulator.run(parse("seconds", ("seconds",)))
-    with pytest.raises(BadInput, match="finite"):
-        Simulator(from_bits(BITS), 1, columns={"bytes": size * np.inf})
+    for wrong in (size + np.inf, size[:, :3], size[:, 0]):
+        with pytest.raises(BadInput, match="finite"):
+            Simulator(from_bits(BITS), 1, columns={"bytes": wrong})
 
 
 @pytest.mark.parametrize(

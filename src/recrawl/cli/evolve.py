@@ -10,6 +10,7 @@ import typer
 
 import recrawl
 from recrawl.cli.common import BudgetText, Every, Explore, Window, err, out, progress_bar, say
+from recrawl.files import check_output
 
 if TYPE_CHECKING:
     from recrawl.evolve.fitness_cache import ScoredTree
@@ -17,24 +18,30 @@ if TYPE_CHECKING:
 
 Preset = StrEnum("Preset", ["modern", "thesis"])
 Select = StrEnum("Select", ["simple", "best", "sum", "avg"])
+Split = StrEnum("Split", ["pages", "time"])
 
 
 def evolve(
-    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Folder or file.")],
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Folder, file or store.")],
     output: Annotated[Path, typer.Option("--out", "-o", help="Policy file to write, JSON.")],
     preset: Annotated[Preset, typer.Option(help="How formulas are bred.")] = Preset.modern,
     terminals: Annotated[
         str, typer.Option(help="Some of n,X,t,cho,nad,sad,aad,gad,rate, and columns such as bytes.")
     ] = "n,X,t",
     fitness: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="change-ratio, ndcg, freshness, new-links, or change-ratio=0.7,freshness=0.3."
+            help="change-ratio, ncg, ndcg, freshness, new-links, or change-ratio=0.7,freshness=0.3."
+            "  [default: change-ratio]"
         ),
-    ] = "change-ratio",
+    ] = None,
     select: Annotated[
-        Select, typer.Option(help="How to choose among the best formulas.")
-    ] = Select.simple,
+        Select | None,
+        typer.Option(help="How to choose among the best formulas.  [default: simple]"),
+    ] = None,
+    split: Annotated[
+        Split, typer.Option(help="Train, validate and test on other pages, or also other times.")
+    ] = Split.pages,
     budget: BudgetText = "5%",
     every: Every = "1d",
     warm_up: Annotated[int, typer.Option(min=0, help="First cycles that visit all pages.")] = 2,
@@ -42,14 +49,21 @@ def evolve(
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the trees, the split and the ties.")
     ] = 0,
+    seeds: Annotated[
+        int, typer.Option(min=1, help="Breed this many times: with --seed, --seed + 1, ….")
+    ] = 1,
     window: Window = None,
     *,
     pareto: Annotated[
         bool,
         typer.Option("--pareto", help="Seek both change ratio and freshness, and show the front."),
     ] = False,
+    impute: Annotated[
+        bool, typer.Option("--impute", help="Guess what failed visits of a store would have shown.")
+    ] = False,
 ) -> None:
     """Learn a score function from a trace; `--policy FILE` uses it."""
+    check_output(output, "--out")
     with progress_bar("evolving") as bar:
         learned = recrawl.evolve(
             trace,
@@ -57,17 +71,26 @@ def evolve(
             terminals=terminals,
             fitness=fitness,
             pareto=pareto,
-            select=select.value,
+            select=select.value if select else None,
+            split=split.value,
             budget=budget,
             every=every,
             warm_up=warm_up,
             explore=explore,
             seed=seed,
+            seeds=seeds,
             window=window,
+            impute=impute,
             progress=lambda done, of, leader: bar(done, of, _leader(leader)),
         )
     learned.save(output)
     _show(learned)
+    if learned.observed < 1:
+        say(
+            f"The truth is known for {learned.observed:.1%} of the pages and cycles; elsewhere a "
+            "page counts as it was last seen.",
+            err,
+        )
     say(f"The policy is {output}.", err)
 
 
@@ -82,6 +105,12 @@ def _show(learned: EvolutionResult) -> None:
     for name, scores in (("this formula", learned.scores), ("t * X", learned.known)):
         table.add_row(name, *(f"{score:.4f}" for score in scores.values()))
     out.print(table)
+    if len(learned.by_seed) > 1:
+        table = Table(*learned.by_seed[0], box=None, pad_edge=False)
+        for row in learned.by_seed:
+            cells = (f"{v:.4f}" if isinstance(v, float) else str(v) for v in row.values())
+            table.add_row(*cells)
+        out.print(table)
     if learned.front:
         table = Table("change ratio", "freshness", "formula", box=None, pad_edge=False)
         for formula, ratio, fresh in learned.front:

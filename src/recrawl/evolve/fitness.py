@@ -1,4 +1,4 @@
-"""Fitness of a simulated run: change ratio, NDCG, freshness, new links, or a weighted sum."""
+"""Fitness of a simulated run: change ratio, NCG, NDCG, freshness, new links, or a weighted sum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from recrawl.evolve.simulator import SimulationRun
     from recrawl.model import FloatArray
 
-MEASURES: Final = ("change-ratio", "ndcg", "freshness", "new-links")
+MEASURES: Final = ("change-ratio", "ncg", "ndcg", "freshness", "new-links")
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ def _weight(text: str) -> float:
 def _by_cycle(name: str, run: SimulationRun) -> FloatArray:
     if name == "change-ratio":
         return run.change_ratio
+    if name == "ncg":
+        return run.ncg
     if name == "freshness":
         return run.freshness
     return run.ndcg if name == "ndcg" else run.links / max(run.fetches, 1)

@@ -119,5 +119,5 @@ def draw_probes(simulator: Simulator) -> dict[str, FloatArray]:
     )
     probes = dict(zip(TERMINALS, rows, strict=True))
     for name, column in (simulator.columns or {}).items():
-        probes[name] = random.choice(column, N_PROBES)
+        probes[name] = random.choice(column.ravel(), N_PROBES)
     return probes

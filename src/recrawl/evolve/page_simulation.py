@@ -26,7 +26,8 @@ def simulate(
     """Changes found, copies left stale and NDCG by cycle; the pages fetched; new links found."""
     cycles, warm_up = world.changes.cycles, world.warm_up
     n, x, last, past, ranks = (column.copy() for column in world.warm)
-    terminals, codes = _page_columns(world, formula), terminal_codes(formula.terminals)
+    terminals = np.zeros((len(formula.terminals), len(world.changes)))
+    codes, columns = terminal_codes(formula.terminals), _page_columns(world, formula)
     turning, stale = world.turning.copy(), 0
     results = np.zeros((3, cycles - warm_up))
     picks = np.empty((cycles - warm_up if keep else 0, world.fetches), np.int32)
@@ -34,6 +35,8 @@ def simulate(
     for row, now in enumerate(range(warm_up + 1, cycles + 1)):
         stale += turning[now]
         fill_terminals(codes, n, x, last, past, ranks, now, world.changes.cycle_days, terminals)
+        for place, column in columns.items():
+            terminals[place] = column[np.arange(len(last)), last]
         chosen = _choose(scores(formula, terminals), now - last, world)
         hit = find_changed(world.words, world.contents, chosen, last, now)
         _record_hits(world.words, world.contents, chosen[hit], last, now, turning)
@@ -53,13 +56,13 @@ def simulate(
     return results, picks, links
 
 
-def _page_columns(world: Simulator, formula: Expression) -> FloatArray:
-    """One row per terminal; only columns of pages are filled."""
-    rows = np.zeros((len(formula.terminals), len(world.changes)))
-    for row, name in zip(rows, formula.terminals, strict=True):
-        if name not in TERMINALS:
-            row[:] = world.column(name)[world.order]
-    return rows
+def _page_columns(world: Simulator, formula: Expression) -> dict[int, FloatArray]:
+    """The columns of pages that the formula names, by the place of the terminal."""
+    return {
+        place: world.column(name)[world.order]
+        for place, name in enumerate(formula.terminals)
+        if name not in TERMINALS
+    }
 
 
 def _choose(score: FloatArray, age: IntArray, world: Simulator) -> IntArray:

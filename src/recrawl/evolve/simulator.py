@@ -46,6 +46,17 @@ class SimulationRun:
         return self.changed / max(self.fetches, 1)
 
     @property
+    def ncg(self) -> FloatArray:
+        """Changes found, as a share of the most that the fetches could find (Santos et al. 2015).
+
+        1 if there was nothing to find. GP4C's program divides by the pages that changed on that
+        very day, whether found before or not, and so can exceed 1.
+        """
+        most = np.minimum(self.changed + self.stale, self.fetches)
+        share: FloatArray = np.where(most > 0, self.changed / np.maximum(most, 1.0), 1.0)
+        return share
+
+    @property
     def freshness(self) -> FloatArray:
         """The share of the copies that equal the live page, by cycle."""
         return 1.0 - self.stale / self.pages
@@ -58,7 +69,8 @@ class Simulator:
     The first `warm_up` cycles visit every page; each later one visits the `fetches` pages with the
     highest scores. Ties go by a priority of pages, drawn with `seed`, the same in all cycles; NaN
     counts as −inf. A share `explore` of the fetches goes to the pages not visited for longest
-    instead. `columns` are constant facts of pages, by terminal.
+    instead. `columns` are facts of pages by terminal: a row for each page, and a column for what a
+    visit in cycle 0, 1, … shows.
     """
 
     changes: ChangeHistory
@@ -79,13 +91,17 @@ class Simulator:
             raise BadInput(f"fetches must be from 0 to the {size} pages. Got {self.fetches}.")
         if not 0 <= self.warm_up < cycles:
             raise BadInput(
-                f"warm_up must leave at least one of the {cycles} cycles. Got {self.warm_up}."
+                f"warm_up must leave at least one of the {cycles} cycles. Got {self.warm_up}; "
+                "give a smaller one, or a trace of more cycles."
             )
         if not 0 <= self.explore <= 1:
             raise BadInput(f"explore must be a share from 0 to 1. Got {self.explore}.")
         for name, column in (self.columns or {}).items():
-            if column.shape != (size,) or not np.isfinite(column).all():
-                raise BadInput(f"The column {name!r} must be a finite number a page. It is not.")
+            if column.shape != (size, cycles + 1) or not np.isfinite(column).all():
+                raise BadInput(
+                    f"The column {name!r} must be a finite number for each of {size} pages and of "
+                    f"the cycles 0 to {cycles}. It is not; its shape is {column.shape}."
+                )
 
     def run(self, formula: Expression, *, keep: bool = False) -> SimulationRun:
         """Simulate a score function; `keep` records the pages it picks."""
@@ -132,7 +148,7 @@ class Simulator:
         )
 
     def column(self, name: str) -> FloatArray:
-        """A constant column of the pages, by its name."""
+        """A column of the pages, by its name."""
         if name not in (self.columns or {}):
             given = ", ".join(self.columns or ()) or "none"
             raise BadInput(f"The formula needs the column {name!r} of the pages. Given: {given}.")

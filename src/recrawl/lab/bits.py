@@ -1,4 +1,4 @@
-"""Reads GP4C's bit strings as a trace: a line for each page, a 0 or 1 for each day."""
+"""Reads GP4C's bit strings as a trace: a line for each page, and for each day 0, 1 or ?."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.errors import BadInput
+from recrawl.lab.imputation import impute
 from recrawl.lab.links import LinkTable
 from recrawl.lab.trace import Trace, trace_name
 from recrawl.lab.worlds.world import START
@@ -23,7 +24,7 @@ def read_bits(path: str | Path, *, start: Time = START) -> Trace:
 
     Bit strings have no dates: day 0 begins at `start`. A 1 on day d, counted from 1, is a version
     valid from midnight d. All versions differ, so a page changed if there was any 1 since the last
-    visit.
+    visit. A ? is a day whose visit failed; it becomes 0 or 1 by the page's days before.
     """
     path = Path(path)
     bits = _matrix(path / "bits.txt" if path.is_dir() else path)
@@ -48,7 +49,7 @@ def is_bits(path: Path) -> bool:
     if path.is_dir():
         return (path / "bits.txt").is_file()
     with suppress(OSError), path.open("rb") as file:
-        return file.read(1) in (b"0", b"1")
+        return file.read(1) in (b"0", b"1", b"?")
     return False
 
 
@@ -74,19 +75,20 @@ def _matrix(file: Path) -> BoolArray:
     cells = np.frombuffer(data + b"\n", np.uint8)
     if len(cells) % (days + 1) == 0:
         lines = cells.reshape(-1, days + 1)
-        bits: BoolArray = lines[:, :-1] == ord("1")
-        if (lines[:, -1] == ord("\n")).all() and (bits | (lines[:, :-1] == ord("0"))).all():
-            return bits
+        bits, failed = lines[:, :-1] == ord("1"), lines[:, :-1] == ord("?")
+        is_day = bits | failed | (lines[:, :-1] == ord("0"))
+        if (lines[:, -1] == ord("\n")).all() and is_day.all():
+            return impute(bits, failed) if failed.any() else bits
     raise BadInput(_fault(file, data, days))
 
 
 def _fault(file: Path, data: bytes, days: int) -> str:
     """The error text for the first invalid line."""
     for number, line in enumerate(data.split(b"\n"), 1):
-        if other := line.translate(None, b"01"):
+        if other := line.translate(None, b"01?"):
             return (
-                f"{file}, line {number}: a day must be 0 or 1. Got {chr(other[0])!r}; "
-                "write one digit a day without separators."
+                f"{file}, line {number}: a day must be 0, 1, or ? if its visit failed. "
+                f"Got {chr(other[0])!r}; write one character a day without separators."
             )
         if len(line) != days:
             return (

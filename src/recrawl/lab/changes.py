@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow.compute as pc
 
 from recrawl.errors import BadInput
 from recrawl.evolve.change_history import ChangeHistory, from_bits, from_contents
+from recrawl.lab.replay import cycle_times
 from recrawl.model import DAY
 from recrawl.urls import keys
 
@@ -28,6 +28,11 @@ def changes_of(trace: Trace, *, every: float = DAY) -> ChangeHistory:
 
     Cycles and ties are those of `replay`, so a simulation picks the pages that a replay picks.
     """
+    if not trace.alive().all():
+        raise BadInput(
+            f"Every page of a simulation must exist throughout the window. {trace.name} has others;"
+            " leave them out with trace.take(trace.alive())."
+        )
     versions = versions_by_cycle(trace, every)
     if np.diff(trace.start).max(initial=0) >= MAX_VERSIONS:
         raise BadInput(
@@ -44,20 +49,25 @@ def changes_of_world(world: World) -> ChangeHistory:
 
 def versions_by_cycle(trace: Trace, every: float) -> NDArray[np.int64]:
     """The version of each page, a row for each page, a column for each cycle 0, 1, …"""
-    begin, end = trace.window
-    cycles = int((end - begin) / every + 1e-9)
-    if cycles < 1:
+    times = cycle_times(trace.window, every)
+    if len(times) < 2:
         raise BadInput(
             f"The window of a trace must hold at least one cycle. {trace.name} holds none; "
             "make cycles shorter."
         )
-    versions = [trace.version_at(begin + every * cycle) for cycle in range(cycles + 1)]
-    return np.column_stack(versions)
+    return np.column_stack([trace.version_at(at) for at in times])
 
 
-def link_counter(trace: Trace, rows: IntArray, *, every: float = DAY) -> CountLinks:
-    """A function that counts the new links of visits; page i is page rows[i] of the trace."""
-    versions = versions_by_cycle(trace, every)[rows]
+def observed_share(trace: Trace, *, every: float = DAY) -> float:
+    """The share of all pages and cycles in which the trace was observed, not assumed."""
+    if trace.certain is None:
+        return 1.0
+    return float(trace.certain[versions_by_cycle(trace, every)].mean())
+
+
+def link_counter(trace: Trace, *, every: float = DAY) -> CountLinks:
+    """A function that counts the new links of visits."""
+    versions = versions_by_cycle(trace, every)
 
     def count(page: IntArray, last: IntArray, now: int) -> FloatArray:
         internal, external = trace.links.new(versions[page, last], versions[page, now])
@@ -66,10 +76,17 @@ def link_counter(trace: Trace, rows: IntArray, *, every: float = DAY) -> CountLi
     return count
 
 
-def column_of(trace: Trace, name: str) -> FloatArray:
-    """A column of the pages as it is when the window begins; only bytes is known."""
+def column_of(trace: Trace, name: str, *, every: float = DAY) -> FloatArray:
+    """A column of pages: for each page and cycle, what is known after a visit in that cycle.
+
+    Only bytes is known of a trace: the size of the copy, as in a store. An unknown size counts as
+    0, as in `page_terminals`.
+    """
     if name != "bytes":
         raise BadInput(f"Of the columns of pages a trace knows only bytes. Got {name!r}.")
-    first = trace.version_at(trace.window[0])
-    texts = trace.contents["text"].take(first)
-    return np.asarray(pc.fill_null(pc.binary_length(texts), 0), np.float64)
+    if trace.body_bytes is None:
+        raise BadInput(
+            f"The terminal bytes needs the sizes of pages. {trace.name} does not know any; "
+            "leave bytes out of --terminals."
+        )
+    return np.nan_to_num(trace.body_bytes[versions_by_cycle(trace, every)], nan=0.0)

@@ -93,20 +93,22 @@ def evolve(
     *,
     preset: str = "modern",
     terminals: str | Sequence[str] = "n,X,t",
-    fitness: str = "change-ratio",
+    fitness: str | None = None,
     every: str | float = "1d",
     explore: str | float = 0.0,
     window: Window = None,
+    impute: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> EvolutionResult:
     """Learn a score function from a trace; its `save` writes a file that is a policy.
 
-    The other options are select, budget, warm_up, seed and pareto.
+    The other options are select, split, budget, warm_up, seed, seeds and pareto. `impute` guesses
+    what failed visits of a store would have shown.
     """
     names = terminals.split(",") if isinstance(terminals, str) else terminals
     return learn(
-        _open(trace, window),
+        _open(trace, window, impute=impute),
         preset_name=preset,
         terminals=[name.strip() for name in names if name.strip()],
         measure=fitness,
@@ -133,7 +135,7 @@ def world(
     return write(registry.make("world", name).make(**given, seed=seed), Path(folder))
 
 
-def _open(trace: TraceLike, window: Window, **options: str) -> Trace:
+def _open(trace: TraceLike, window: Window, **options: Any) -> Trace:
     if isinstance(trace, Trace):
         return trace
     return open_trace(trace, window=units.window(window), **options)

@@ -132,6 +132,10 @@ class TraceEngine:
         columns["at"] = pa.array(np.full(len(page), int(now * 1e6))).cast(VISITS.field("at").type)
         columns["status"] = pa.array(status.astype(np.int16))
         columns["digest"] = pa.array(content, mask=failed | same)
+        if self.trace.body_bytes is not None:
+            size = self.trace.body_bytes[version]
+            unknown = failed | same | np.isnan(size)
+            columns["bytes"] = pa.array(np.nan_to_num(size).astype(np.int64), mask=unknown)
         columns["digest_of"] = pa.array(["trace"] * len(page), pa.string())
         visits = pa.table(columns, schema=VISITS)
         new = self._discovered(version[~failed], now)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import xxhash
 from numba import njit
@@ -42,6 +43,7 @@ class Trace:
     links: LinkTable  #: of each version
     window: tuple[Time, Time]
     certain: BoolArray | None = None  #: which versions were observed, not assumed; None: all
+    body_bytes: FloatArray | None = None  #: size of each version's body; NaN: unknown; None: all
     file: Path | None = None  #: where texts and links can be read
     row: IntArray | None = None  #: of each version in that file
 
@@ -200,6 +202,7 @@ class Trace:
             links=self.links.take(versions).among(pages),
             window=self.window,
             certain=None if self.certain is None else self.certain[versions],
+            body_bytes=None if self.body_bytes is None else self.body_bytes[versions],
             file=self.file,
             row=None if self.row is None else self.row[versions],
         )
@@ -223,7 +226,7 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
         raise BadInput(
             f"A trace must be a folder with versions.parquet, or such a file. Got {path}."
         )
-    url, valid_from, status, content, links = _read(file)
+    url, valid_from, status, content, links, body_bytes = _read(file)
     _check_order(url, valid_from, file)
     window = window or _window(file)
     check_window(window, valid_from)
@@ -240,6 +243,7 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
         content=content[last],
         links=links,
         window=window,
+        body_bytes=body_bytes,
         file=file,
         row=np.arange(len(url)),
     )
@@ -255,9 +259,9 @@ def trace_name(path: Path) -> str:
 
 def _read(
     file: Path,
-) -> tuple[NDArray[np.object_], FloatArray, NDArray[np.int16], KeyArray, LinkTable]:
+) -> tuple[NDArray[np.object_], FloatArray, NDArray[np.int16], KeyArray, LinkTable, FloatArray]:
     url: list[str] = []
-    times, statuses, contents = [], [], []
+    times, statuses, contents, sizes = [], [], [], []
     links = LinkTableBuilder()
     try:
         with pq.ParquetFile(file) as table:
@@ -271,6 +275,7 @@ def _read(
                 times.append(batch["valid_from"].cast("int64").to_numpy(zero_copy_only=False))
                 statuses.append(batch["status"].to_numpy(zero_copy_only=False))
                 contents.append(_contents(batch["text"], added))
+                sizes.append(_sizes(batch["text"]))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise BadInput(
             f"The trace {file} must be a Parquet file, bit strings or a store. "
@@ -284,6 +289,7 @@ def _read(
         np.concatenate(statuses).astype(np.int16),
         np.concatenate(contents),
         links.done(url),
+        np.concatenate(sizes),
     )
 
 
@@ -337,6 +343,12 @@ def _contents(text: pa.Array, links: LinkTable) -> KeyArray:
         ids = links.target[links.start[i] : links.start[i + 1]]
         out[i] = xxhash.xxh3_64_intdigest(body or b"", seed=xxhash.xxh32_intdigest(ids.tobytes()))
     return out
+
+
+def _sizes(text: pa.Array) -> FloatArray:
+    """The bytes of each text in UTF-8, which is all a trace knows of a body; NaN without a text."""
+    sizes = pc.binary_length(text.cast(pa.binary())).cast(pa.float64())
+    return np.asarray(sizes.to_numpy(zero_copy_only=False), np.float64)
 
 
 def _check_order(url: NDArray[np.object_], valid_from: FloatArray, file: Path) -> None:

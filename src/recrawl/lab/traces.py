@@ -57,17 +57,24 @@ def open_trace(
     window: tuple[Time, Time] | None = None,
     cohort: str = "alive",
     detector: str = "digest",
+    impute: bool = False,
 ) -> Trace:
     """A trace, bit strings or a store, with the pages that exist throughout the window.
 
     The cohort "all" has those that exist at any time of it. Versions that the detector calls
-    unchanged get the same content.
+    unchanged get the same content. `impute` guesses what failed visits of a store would have shown.
     """
     if cohort not in COHORTS:
         raise BadInput(f"cohort must be one of {', '.join(COHORTS)}. Got {cohort!r}.")
     path = Path(path)
-    if (path / DATABASE).is_file():
-        trace = read_store(path, window)
+    is_store = (path / DATABASE).is_file()
+    if impute and not is_store:
+        raise BadInput(
+            f"impute is for a store, which knows failed visits. Got {path}; leave it out. "
+            "Days that are ? in bit strings are always guessed."
+        )
+    if is_store:
+        trace = read_store(path, window, impute=impute)
     elif is_bits(path):
         if window is not None:
             raise BadInput(

@@ -2,7 +2,8 @@
 
 The truth is what visits showed. Between two visits that agree, a page is known to be unchanged.
 Between two that differ, and after the last, it is assumed to be as last seen; the trace marks that
-version as not certain.
+version as not certain. With `impute`, a failed visit between two that differ may have missed the
+change: if the page's past says so, the new version begins there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from recrawl.errors import BadInput
 from recrawl.history.database import connect
 from recrawl.history.fold import GONE, OK, status_outcomes
 from recrawl.history.store import Store
+from recrawl.lab.imputation import find_missed
 from recrawl.lab.links import LinkTableBuilder
 from recrawl.lab.trace import Trace, check_window, trace_name
 from recrawl.model import DAY
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.lab.links import LinkTable
-    from recrawl.model import BoolArray, IntArray, Time
+    from recrawl.model import BoolArray, FloatArray, IntArray, Time
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Observations:
     status: NDArray[np.int16]
     content: NDArray[np.uint64]
     links: IntArray  #: a number that stays the same while the links do
+    body_bytes: FloatArray  #: size of the last body seen so far; NaN: unknown
 
     def first(self) -> BoolArray:
         """Which visits are the first of their page?"""
@@ -53,7 +56,9 @@ class Observations:
         return new
 
 
-def read_store(path: str | Path, window: tuple[Time, Time] | None = None) -> Trace:
+def read_store(
+    path: str | Path, window: tuple[Time, Time] | None = None, *, impute: bool = False
+) -> Trace:
     """The trace of a store; the default window covers the most pages times days."""
     store = Store.open(path)
     with connect(store.path) as connection:
@@ -62,7 +67,8 @@ def read_store(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
     if not len(pages["url"]):
         raise BadInput(f"A store must hold successful visits to be replayed. {path} holds none.")
     seen = _seen(visits, pages["page_id"])
-    row, began, certain = _versions(seen)
+    missed = _missed(seen, visits, pages["page_id"]) if impute else (np.empty(0, np.int64),) * 2
+    row, began, certain = _versions(seen, missed)
     window = window or _window(seen)
     check_window(window, began / 1e6)
     urls = pages["url"].tolist()
@@ -76,14 +82,13 @@ def read_store(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
         links=_links(store, seen, row, pages),
         window=window,
         certain=certain,
+        body_bytes=seen.body_bytes[row],
     )
 
 
 def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
     """The useful visits. Content is the digest of the last change, or its time if it has none."""
-    place = np.full(int(visits["page_id"].max()) + 1, -1)  # -1: a page without a successful visit
-    place[page_id] = np.arange(len(page_id))
-    page = place[visits["page_id"]]
+    page = _places(visits["page_id"], page_id)
     order = np.lexsort((visits["at"], page))
     outcome = status_outcomes(np.ma.filled(visits["status"], -1).astype(np.int16))[order]
     page = page[order]
@@ -99,6 +104,7 @@ def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
     anchor = np.where((changed > 0) | (np.diff(page, prepend=-1) != 0), np.arange(len(page)), 0)
     anchor = np.maximum.accumulate(anchor)
     digest = visits["digest"][order][anchor]
+    sizes = np.ma.filled(visits["bytes"].astype(np.float64), np.nan)[order]
     return Observations(
         page=page,
         at=at,
@@ -109,17 +115,46 @@ def _seen(visits: dict[str, Any], page_id: IntArray) -> Observations:
             np.ma.getdata(digest).astype(np.uint64),
         ),
         links=np.cumsum(moved),
+        body_bytes=_last_known(np.where(outcome == OK, sizes, np.nan), page),
     )
 
 
-def _versions(seen: Observations) -> tuple[IntArray, NDArray[np.int64], BoolArray]:
+def _last_known(sizes: FloatArray, page: IntArray) -> FloatArray:
+    """For each visit the last known size of its page, as the store folds it: 304 tells none."""
+    known = ~np.isnan(sizes) | (np.diff(page, prepend=-1) != 0)
+    return sizes[np.maximum.accumulate(np.where(known, np.arange(len(sizes)), 0))]
+
+
+def _places(visited: IntArray, page_id: IntArray) -> IntArray:
+    """The place of each visited page among `page_id`; -1 for one without a successful visit."""
+    place = np.full(int(visited.max()) + 1, -1)
+    place[page_id] = np.arange(len(page_id))
+    return place[visited]
+
+
+def _missed(
+    seen: Observations, visits: dict[str, Any], page_id: IntArray
+) -> tuple[IntArray, NDArray[np.int64]]:
+    """Changes that failed visits missed: the visit that showed each, and the time of the failed."""
+    outcome = status_outcomes(np.ma.filled(visits["status"], -1).astype(np.int16))
+    page = _places(visits["page_id"], page_id)
+    failed = (page >= 0) & (outcome != OK) & (outcome != GONE)
+    differs = (np.diff(seen.content, prepend=seen.content[:1]) != 0) & ~seen.first()
+    differs &= (seen.status == 200) & (np.roll(seen.status, 1) == 200)
+    at = np.ma.getdata(visits["at"]).astype(np.int64)
+    return find_missed(seen.page, seen.at, differs, page[failed], at[failed])
+
+
+def _versions(
+    seen: Observations, missed: tuple[IntArray, NDArray[np.int64]]
+) -> tuple[IntArray, NDArray[np.int64], BoolArray]:
     """For each version its visit, when it begins in microseconds, and whether it is certain."""
     new = seen.new()
     last = np.append(seen.first()[1:], True)
     gap = last | np.append(new[1:], False)  # nobody knows what came after it
     certain, assumed = np.flatnonzero(new), np.flatnonzero(gap)
-    row = np.concatenate([certain, assumed])
-    began = np.concatenate([seen.at[certain], seen.at[assumed] + 1])
+    row = np.concatenate([certain, assumed, missed[0]])
+    began = np.concatenate([seen.at[certain], seen.at[assumed] + 1, missed[1]])
     is_certain = np.arange(len(row)) < len(certain)
     order = np.lexsort((began, seen.page[row]))
     return row[order], began[order], is_certain[order]
@@ -160,7 +195,7 @@ def _links(store: Store, seen: Observations, row: IntArray, pages: dict[str, Any
 
 _PAGES = "SELECT page_id, url FROM pages WHERE first_visit IS NOT NULL ORDER BY url"
 _VISITS = """
-SELECT page_id, epoch_us("at") AS "at", status, changed, digest,
+SELECT page_id, epoch_us("at") AS "at", status, changed, digest, bytes,
        new_internal + new_external > 0 OR
        internal_links + external_links != lag(internal_links + external_links IGNORE NULLS)
            OVER (PARTITION BY page_id ORDER BY visits.at) AS moved
