@@ -252,8 +252,8 @@ def test_a_1_on_day_1_is_seen_by_the_first_warm_up_visit(tmp_path):
         (b"010\n01\n", "line 2: every line must have as many days as the first, 3. Got 2"),
         (b"010\n\n011", "line 2: every line must have as many days as the first, 3. Got 0"),
         (b"010\n0101010\n", "line 2: every line must have as many days as the first, 3. Got 7"),
-        (b"0 1 0\n", "line 1: a day must be 0 or 1. Got ' '"),
-        (b"010\n012\n", "line 2: a day must be 0 or 1. Got '2'"),
+        (b"0 1 0\n", "line 1: a day must be 0, 1, or . if its visit failed. Got ' '"),
+        (b"010\n012\n", "line 2: a day must be 0, 1, or . if its visit failed. Got '2'"),
     ],
 )
 def test_bit_strings_that_are_none_are_refused(data, says, tmp_path):
