@@ -116,13 +116,7 @@ def accuracy() -> tuple[float, FloatArray]:
     rng = random.Random(2)
     queries, old = asked(rng), texts(rng)
     size = len(queries.vocabulary)
-    single = Workload(
-        np.arange(size + 1),
-        np.arange(size, dtype=np.int32),
-        queries.term_frequency(),
-        queries.vocabulary,
-        0,
-    )
+    single = queries.split_queries()
     counts = count_terms(old + texts(rng, old), single.vocabulary)
     before, after = np.arange(PAGES), np.arange(PAGES, 2 * PAGES)
     among = CorpusStatistics.of(counts.take(before), size)

@@ -110,7 +110,7 @@ def crawl_from_seed(folder, policy, cycles=8):
 
 def test_scores_by_links_follow_the_pages_that_a_crawl_finds(tmp_path, queries):
     policy = make("policy", f"user-centric:queries={queries},scoring=inlinks")
-    policy, history, now = crawl_from_seed(tmp_path / "t", policy)
+    policy, history, _ = crawl_from_seed(tmp_path / "t", policy)
     assert (history.pages().n_visits > 0).all()
     # Links of a page to itself and second links to a page do not count.
     assert policy.impact_.page_score.tolist() == [0, 1, 2, 3]

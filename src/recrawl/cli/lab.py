@@ -7,7 +7,7 @@ import sys
 from enum import StrEnum
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,6 @@ import recrawl
 from recrawl.cli.common import (
     Every,
     HostCap,
-    Queries,
     TieRule,
     Ties,
     Window,
@@ -26,6 +25,8 @@ from recrawl.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from recrawl.lab.compare import Comparison
 
 JsonFile = Annotated[
@@ -42,7 +43,10 @@ def replay(
     traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Folders or files.")],
     policy: Annotated[list[str], typer.Option(help="See `recrawl plan`; may be repeated.")] = [],  # noqa: B006
     objective: Annotated[list[str], typer.Option(help="Its policy too; may be repeated.")] = [],  # noqa: B006
-    queries: Queries = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(help="File of queries and frequencies, for the quality of answers."),
+    ] = None,
     budget: Annotated[list[str], typer.Option(help="May be repeated.")] = [  # noqa: B006
         "2%"
     ],
@@ -146,33 +150,45 @@ def _print_comparison(comparison: Comparison, json_file: str | None, report: Pat
 
 def _print_ranking(comparison: Comparison) -> None:
     """Print the runs by change ratio, the limit above them."""
-    from rich.table import Table
-
-    names = ("change ratio", "of the way", "freshness", "age, days", "new links", "policy")
     for (trace, budget), runs in groupby(comparison.runs, lambda r: (r["trace"], r["budget"])):
-        bound = comparison.bounds[trace][budget]
-        rows = list(runs)
+        rows = sorted(runs, key=lambda run: -run["change_ratio"])
         say(f"\n{trace}: {budget} of {rows[0]['pages']:,} pages, {rows[0]['cycles']} cycles")
         if any(row["known"] < 1 for row in rows):
             sure = min(row["known"] for row in rows)
             say(f"At least {sure:.0%} of the answers are known; others take a page as last seen.")
-        table = Table(*names, box=None, pad_edge=False)
-        limits = (
-            f"{bound['change_ratio']:.4f}",
-            "100 %",
-            "",
-            "",
-            f"{bound['new_links_per_fetch']:.3f}",
+        out.print(_ranking(comparison, rows, comparison.bounds[trace][budget]))
+
+
+def _ranking(comparison: Comparison, rows: list[dict[str, Any]], bound: dict[str, float]) -> Table:
+    from rich.table import Table
+
+    from recrawl.lab.answers import QUALITIES
+
+    measured = [name for name in QUALITIES if name in rows[0]]
+    names = ("change ratio", "of the way", "freshness", "age, days", "new links")
+    symbols = [QUALITIES[name] for name in measured]
+    table = Table(*names, *symbols, "policy", box=None, pad_edge=False)
+    limits = (
+        f"{bound['change_ratio']:.4f}",
+        "100 %",
+        "",
+        "",
+        f"{bound['new_links_per_fetch']:.3f}",
+    )
+    table.add_row(*limits, *([""] * len(measured)), "(the clairvoyant)")
+    if measured:
+        never = [f"{bound[f'{name}_never']:.5f}" for name in measured]
+        table.add_row(*([""] * len(names)), *(["1.00000"] * len(measured)), "(always fresh)")
+        table.add_row(*([""] * len(names)), *never, "(never refreshed)")
+    for run in rows:
+        captured = comparison.captured(run)
+        table.add_row(
+            f"{run['change_ratio']:.4f}",
+            "" if captured is None else f"{captured:.0%}",
+            f"{run['freshness']:.4f}",
+            f"{run['age_days']:.2f}",
+            f"{run['new_links_per_fetch']:.3f}",
+            *(f"{run[name]:.5f}" for name in measured),
+            run["policy"],
         )
-        table.add_row(*limits, "(the clairvoyant)")
-        for run in sorted(rows, key=lambda run: -run["change_ratio"]):
-            captured = comparison.captured(run)
-            table.add_row(
-                f"{run['change_ratio']:.4f}",
-                "" if captured is None else f"{captured:.0%}",
-                f"{run['freshness']:.4f}",
-                f"{run['age_days']:.2f}",
-                f"{run['new_links_per_fetch']:.3f}",
-                run["policy"],
-            )
-        out.print(table)
+    return table

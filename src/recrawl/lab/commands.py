@@ -46,10 +46,11 @@ def replay(
 ) -> Comparison:
     """Replay policies on traces; oldest-first and the limit are always beside them.
 
-    Policies are names, objects, or those for each `objective`. `weights` is a CSV file of url,
-    weight. `keep` is a folder for the raw runs. The other options are host_cap, parts, warm_up,
-    discover, ties and seeds. `progress` is called with the name of each run that is done. Several
-    files are replayed in parallel.
+    Policies are names, objects, or those for each `objective`. With a file of `queries`, the
+    quality of answers is measured too. `weights` is a CSV file of url, weight. `keep` is a folder
+    for the raw runs. The other options are host_cap, parts, warm_up, discover, ties and seeds.
+    `progress` is called with the name of each run that is done. Several files are replayed in
+    parallel.
     """
     aims = [policy_for(each, queries if "search" in each else None) for each in _list(objective)]
     names = [*_list(policies), *aims] or [DEFAULT_POLICY]
@@ -63,6 +64,7 @@ def replay(
         "progress": progress,
         "keep_in": Path(keep) if keep else None,
         "weights": read_weights(Path(weights)) if weights else None,
+        "queries": Path(queries) if queries else None,
         "every": units.duration(every),
         "failures": units.share(failures),
         "not_modified": units.share(not_modified),

@@ -17,6 +17,7 @@ import numpy as np
 
 from recrawl import units
 from recrawl.errors import BadInput
+from recrawl.lab.answers import Answers
 from recrawl.lab.bounds import captured, clairvoyant
 from recrawl.lab.delays import links_found
 from recrawl.lab.known_rates import known_rates, rates
@@ -28,6 +29,7 @@ from recrawl.lab.traces import open_trace
 from recrawl.public import public
 from recrawl.registry import import_parts, outside_parts, part_label
 from recrawl.results import Results
+from recrawl.search.queries import read_workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -109,6 +111,7 @@ class Comparison(Results):
         policy: str,
         budget: str,
         weight: FloatArray | None = None,
+        answers: Answers | None = None,
     ) -> None:
         """Add a run: the mean metrics of its logs, one for each seed, and details of the first."""
         if trace.name not in self.rates:
@@ -120,6 +123,7 @@ class Comparison(Results):
             summary(day)
             | links_found(trace, log)
             | {"starved": len(rows) / max(len(trace), 1), "brier": each.brier}
+            | ({} if answers is None else answers.measure(log))
             for day, log, rows, each in zip(days, logs, unvisited, calibrations, strict=True)
         ]
         means = {name: float(np.mean([one[name] for one in by_seed])) for name in by_seed[0]}
@@ -130,11 +134,20 @@ class Comparison(Results):
         self.runs.append(head | size | means)
         self.details.append(Detail(days[0], calibrations[0], [trace.urls[i] for i in busiest]))
 
-    def add_limits(self, trace: Trace, log: FetchLog, *, budget: str, spent: Sequence[int]) -> None:
+    def add_limits(
+        self,
+        trace: Trace,
+        log: FetchLog,
+        *,
+        budget: str,
+        spent: Sequence[int],
+        answers: Answers | None = None,
+    ) -> None:
         """Add the limits for a budget: of the cycles of `log` and the fetches that runs `spent`."""
         whole_budget = log.fetches * (len(log.times) - 1 - log.warm_up)
         fewest = min(filter(None, spent), default=whole_budget)
         limits = clairvoyant(trace, log, fewest) | _known_rates(trace, log)
+        limits |= {} if answers is None else answers.without_refreshes(log)
         self.bounds.setdefault(trace.name, {})[budget] = limits
 
 
@@ -146,6 +159,7 @@ def compare(
     seeds: int = 1,
     host_cap: int | None = None,
     weights: Mapping[str, float] | None = None,
+    queries: Path | None = None,
     keep_in: Path | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -153,16 +167,18 @@ def compare(
     """Replay every policy on every trace at every budget; oldest-first is always among them.
 
     Metrics are means over `seeds` orders of ties. `weights` are weights of pages by URL, by default
-    1; only metrics use them, not policies. `keep_in` is a folder for the raw runs. `options` are
-    those of `replay`.
+    1; only metrics use them, not policies. With a file of `queries`, the quality of answers to them
+    is measured too. `keep_in` is a folder for the raw runs. `options` are those of `replay`.
     """
     comparison = Comparison()
+    workload = None if queries is None else read_workload(queries)
     for trace in traces:
         if trace.name in comparison.bounds:
             raise BadInput(
                 f"Traces must have different names. Got {trace.name!r} twice; rename one."
             )
         weight = None if weights is None else _weights(trace, weights)
+        answers = None if workload is None else Answers.of(trace, workload)
         for budget in dict.fromkeys(budgets):
             spend = replace(units.budget(budget), host_cap=host_cap)
             spent: list[int] = []
@@ -170,11 +186,13 @@ def compare(
                 logs = [replay(trace, policy, spend, seed=s, **options) for s in range(seeds)]
                 if keep_in is not None:
                     _write_logs(logs, trace, keep_in / trace.name, f"{name}-{budget}")
-                comparison.add_run(trace, logs, policy=name, budget=budget, weight=weight)
+                comparison.add_run(
+                    trace, logs, policy=name, budget=budget, weight=weight, answers=answers
+                )
                 spent += [log.spent() for log in logs]
                 if progress is not None:
                     progress(f"{trace.name} {budget} {name}")
-            comparison.add_limits(trace, logs[0], budget=budget, spent=spent)
+            comparison.add_limits(trace, logs[0], budget=budget, spent=spent, answers=answers)
     return comparison
 
 

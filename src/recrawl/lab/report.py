@@ -11,6 +11,7 @@ import numpy as np
 from recrawl import units
 from recrawl.errors import extra
 from recrawl.lab import charts
+from recrawl.lab.answers import QUALITIES
 from recrawl.lab.compare import BASELINE
 from recrawl.lab.statistics import holm, paired_difference
 from recrawl.planner.plan import fetches
@@ -106,6 +107,7 @@ def _table(
         "cycles": head["cycles"],
         "known": min(run["known"] for run, _ in pairs),
         "bound": comparison.bounds[head["trace"]][head["budget"]],
+        "qualities": {name: symbol for name, symbol in QUALITIES.items() if name in head},
         "rows": sorted(rows, key=lambda row: -row["change_ratio"]),
         "charts": {
             f"{what}, mean of {SMOOTHED_CYCLES} cycles": _drawn(

@@ -7,6 +7,7 @@ query is this list without the documents that it does not hold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +44,23 @@ class Matches:
         start = np.concatenate([[0], np.cumsum(counts)])
         at = np.repeat(self.start[queries] - start[:-1], counts) + np.arange(start[-1])
         return Matches(start, self.document[at], self.score[at], self.frequency[queries], self.page)
+
+    def queries_of(self, documents: IntArray) -> IntArray:
+        """The queries that match any of these documents, ascending; −1 is no document."""
+        start, query = self._queries
+        documents = documents[documents >= 0]
+        counts = np.diff(start)[documents]
+        first = np.repeat(start[documents] - np.cumsum(counts) + counts, counts)
+        is_touched = np.zeros(len(self), np.bool_)
+        is_touched[query[first + np.arange(len(first))]] = True
+        return np.flatnonzero(is_touched)
+
+    @cached_property
+    def _queries(self) -> tuple[IntArray, IntArray]:
+        """Document i is matched by the queries query[start[i]:start[i + 1]]."""
+        order = np.argsort(self.document, kind="stable")
+        query = np.repeat(np.arange(len(self)), np.diff(self.start))[order]
+        return np.searchsorted(self.document[order], np.arange(len(self.page) + 1)), query
 
     def longest(self) -> int:
         """The largest number of documents that a query matches."""

@@ -22,13 +22,46 @@ def usefulness(matches: Matches, copies: IntArray, live: IntArray, p_view: Float
 
     `p_view` is the view probability by rank.
     """
-    return float(_usefulness(*_columns(matches), p_view, copies, live))
+    return float(query_usefulness(matches, copies, live, p_view, np.arange(len(matches))).sum())
+
+
+def query_usefulness(
+    matches: Matches, copies: IntArray, live: IntArray, p_view: FloatArray, queries: IntArray
+) -> FloatArray:
+    """The part of each of these queries in `usefulness`."""
+    useful = np.zeros(len(queries))
+    _usefulness(*_columns(matches), p_view, copies, live, queries, useful)
+    return useful
 
 
 def quality(matches: Matches, copies: IntArray, live: IntArray, p_view: FloatArray) -> float:
     """Q, from 0 to 1; 1 if no query matches anything live."""
     best = usefulness(matches, live, live, p_view)
     return usefulness(matches, copies, live, p_view) / best if best > 0 else 1.0
+
+
+class QualityTracker:
+    """Q of copies that change step by step: ranks only the answers again that a step touches."""
+
+    def __init__(self, matches: Matches, pages: int, p_view: FloatArray) -> None:
+        self.matches, self.p_view = matches, p_view
+        self._copies = self._live = np.full(pages, -1)
+        self._useful, self._best = np.zeros((2, len(matches)))
+
+    def quality(self, copies: IntArray, live: IntArray) -> float:
+        """Q of these copies, as `quality` computes it from scratch."""
+        moved = self._touched(self._live, live)
+        both = np.union1d(moved, self._touched(self._copies, copies))
+        self._best[moved] = query_usefulness(self.matches, live, live, self.p_view, moved)
+        self._useful[both] = query_usefulness(self.matches, copies, live, self.p_view, both)
+        self._copies, self._live = copies.copy(), live.copy()
+        best = float(self._best.sum())
+        return float(self._useful.sum()) / best if best > 0 else 1.0
+
+    def _touched(self, before: IntArray, after: IntArray) -> IntArray:
+        """The queries that match a document that came or went."""
+        rows = before != after
+        return self.matches.queries_of(np.concatenate([before[rows], after[rows]]))
 
 
 def visibility(
@@ -57,24 +90,22 @@ def _columns(matches: Matches) -> tuple[Any, Any, Any, Any, Any]:
 
 
 @njit(cache=True, nogil=True)
-def _usefulness(start, document, score, frequency, page, p_view, copies, live):  # type: ignore[no-untyped-def]
+def _usefulness(start, document, score, frequency, page, p_view, copies, live, queries, useful):  # type: ignore[no-untyped-def]
     value = np.zeros(len(live))
-    total = 0.0
-    for query in range(len(frequency)):
+    for i, query in enumerate(queries):
         for at in range(start[query], start[query + 1]):
             p = page[document[at]]
             if live[p] == document[at]:
                 value[p] = score[at]
-        rank, useful = 0, 0.0
+        rank, total = 0, 0.0
         for at in range(start[query], start[query + 1]):
             p = page[document[at]]
             if copies[p] == document[at]:
                 rank += 1
-                useful += p_view[rank] * value[p]
-        total += frequency[query] * useful
+                total += p_view[rank] * value[p]
+        useful[i] = frequency[query] * total
         for at in range(start[query], start[query + 1]):
             value[page[document[at]]] = 0.0
-    return total
 
 
 @njit(cache=True, nogil=True)

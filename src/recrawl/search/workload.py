@@ -57,6 +57,12 @@ class Workload:
         weight = np.repeat(self.frequency, np.diff(self.start))
         return np.bincount(self.term, weight, minlength=len(self.vocabulary)).astype(np.float64)
 
+    def split_queries(self) -> Workload:
+        """Every term as a query of its own, asked as often as all queries that hold it (Q′)."""
+        terms = np.arange(len(self.vocabulary) + 1)
+        frequency = self.term_frequency()
+        return replace(self, start=terms, term=terms[:-1].astype(np.int32), frequency=frequency)
+
 
 def build_workload(text: list[str], frequency: FloatArray) -> Workload:
     """Queries as sets of terms without stop words; equal sets are one query.
