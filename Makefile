@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast check docs results papers bench clean
+.PHONY: demo test test-fast mutants check docs results papers bench clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -19,6 +19,11 @@ test: .venv/.ready  ## everything CI runs
 
 test-fast: .venv/.ready  ## what is not marked slow, in about a minute
 	$(BIN)/pytest --numprocesses auto -m 'not slow'
+
+SAMPLE ?= 1000
+JOBS ?= 1
+mutants: .venv/.ready  ## would a test notice a broken line? SAMPLE=all tries all, ONLY=rates one module
+	$(BIN)/python -m mutants --sample $(SAMPLE) --jobs $(JOBS) $(ONLY)
 
 check: .venv/.ready  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .

@@ -1,0 +1,1 @@
+"""Breaks one line of the algorithms at a time, and asks whether a test notices."""

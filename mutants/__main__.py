@@ -1,0 +1,96 @@
+"""Try a sample of mutants: python -m mutants [--sample 1000|all] [--jobs 1] [module …]"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mutants.children import preload
+from mutants.report import (
+    read_survivors,
+    row,
+    survivors,
+    table,
+    write_between_markers,
+    write_survivors,
+)
+from mutants.session import MODULES, Session
+
+if TYPE_CHECKING:
+    from mutants.sites import Mutant
+
+SURVIVORS, PAGE = Path("mutants/survivors.toml"), Path("docs/testing.md")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("modules", nargs="*", metavar="module", help=f"of {', '.join(MODULES)}")
+    parser.add_argument("--sample", default="1000", help="how many mutants, or `all`")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants tried at once")
+    parser.add_argument("--report", action="store_true", help="only report what was tried")
+    options = parser.parse_args()
+    if unknown := set(options.modules) - set(MODULES):
+        parser.error(f"unknown module {', '.join(sorted(unknown))}; known: {', '.join(MODULES)}")
+    preload()
+    session = Session(Path.cwd(), options.jobs, options.seed)
+    sample = session.sample(None if options.sample == "all" else int(options.sample))
+    session.record()
+    wanted = options.modules or MODULES
+    if not options.report:
+        run(session, [mutant for module in wanted for mutant in sample[module]])
+    report(session, sample)
+
+
+def run(session: Session, mutants: list[Mutant]) -> None:
+    """One worker for each tree, in a process of its own."""
+    tried = session.outcomes()
+    left = [mutant for mutant in mutants if session.latest(mutant, tried) is None]
+    print(f"{len(left)} of {len(mutants)} mutants are left to try", flush=True)
+    session.check(left)
+    workers = []
+    for worker in range(len(session.trees)):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                session.run(left, worker)
+                code = 0
+            finally:
+                os._exit(code)
+        workers.append(pid)
+    failed = [pid for pid in workers if os.waitpid(pid, 0)[1]]
+    if failed:
+        raise SystemExit("a worker stopped early; run the command again to go on")
+
+
+def report(session: Session, sample: dict[str, list[Mutant]]) -> None:
+    """Write the survivors and the table."""
+    tried = session.outcomes()
+    latest = {
+        mutant.id: outcome
+        for drawn in sample.values()
+        for mutant in drawn
+        if (outcome := session.latest(mutant, tried))
+    }
+    write_survivors(SURVIVORS, survivors(sample, latest, read_survivors(SURVIVORS)))
+    known = read_survivors(SURVIVORS)
+    drawn_of = sum(map(len, sample.values()))
+    rows = [row(module, session.mutants[module], latest, known) for module in MODULES]
+    made = (
+        f"Made on {time.strftime('%Y-%m-%d')} by `make mutants` from a sample of {drawn_of:,} "
+        f"mutants, with the operators of mutmut {version('mutmut')}, "
+        f"Python {platform.python_version()} and numba {version('numba')}."
+    )
+    text = table(rows, made)
+    print(text)
+    write_between_markers(PAGE, text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Runs pytest in a child made by fork: the libraries are imported once, recrawl in each child."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+MEMORY = 8 << 30  #: bytes; a mutant that asks for more has failed
+TIMED_OUT = -1  #: exit code of a child that was stopped
+
+
+def preload() -> None:
+    """Import what every child needs. One thread each: threads do not survive a fork."""
+    for name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
+        os.environ[f"{name}_NUM_THREADS"] = "1"
+    import duckdb
+    import faiss
+    import hypothesis.extra.numpy
+    import numba
+    import pyarrow.parquet
+    import scipy.optimize
+    import scipy.sparse.linalg
+    import sklearn.svm
+
+    del duckdb, faiss, hypothesis, numba, pyarrow, scipy, sklearn
+
+
+def in_child(work: Callable[[], int], seconds: float) -> int:
+    """Exit code of `work` in a child of its own, or TIMED_OUT."""
+    pid = os.fork()
+    if pid == 0:
+        code = 70
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            code = work()
+        except BaseException:  # noqa: BLE001 (the child must not return into the parent's code)
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return abs(os.waitstatus_to_exitcode(status))
+        time.sleep(0.01)
+    os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return TIMED_OUT
+
+
+def run_tests(tree: Path, tests: Sequence[str], log: Path, plugins: Iterable[Any] = ()) -> int:
+    """Exit code of pytest on some tests of a tree. To be called in a child."""
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.chdir(tree)
+    sys.path[:0] = [str(tree / "src"), str(tree / "tests"), str(tree)]
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:3])
+    options = ["--exitfirst", "-p", "no:cacheprovider", "--tb=line", "-rfE"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is preloaded
+    return int(pytest.main([*options, *tests], [*plugins]))
+
+
+def freeze_kernels(
+    tree: Path, stamps: dict[str, int], stale: set[tuple[str, str]] | None = None
+) -> None:
+    """Let numba load what it compiled of the unbroken tree; if some are stale, not those.
+
+    numba asks for the time and size of the file, and does not see that a function called has
+    changed. Here the stamp of a file is that of the unbroken one, and `stale` says the rest.
+    """
+    from numba.core import caching, dispatcher
+
+    locator: Any = caching._SourceFileBackedLocatorMixin
+    kernel: Any = dispatcher.Dispatcher
+    cache: Any = caching.Cache
+    names = {
+        (path.removeprefix("src/")[:-3].replace("/", "."), where) for path, where in stale or ()
+    }
+    enable = kernel.enable_caching
+
+    def enable_caching(self: Any) -> None:
+        if (self.py_func.__module__, self.py_func.__qualname__) not in names:
+            enable(self)
+
+    def source_stamp(self: Any) -> tuple[int, int]:
+        return stamps.get(os.path.relpath(self._py_file, tree), 0), 0
+
+    kernel.enable_caching = enable_caching
+    locator.get_source_stamp = source_stamp
+    if stale is not None:  # keep nothing of a broken tree
+        sys.dont_write_bytecode = True
+        cache.save_overload = lambda *_: None

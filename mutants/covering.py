@@ -1,0 +1,148 @@
+"""Which tests run which functions, and for how long: recorded once for each test file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import coverage
+import pytest
+
+from mutants.children import freeze_kernels, in_child, run_tests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from mutants.definitions import Definitions
+
+#: Tests of processes, documents and tools; they run long, or not the algorithms.
+LEFT_OUT = (
+    "tests/e2e/",
+    "tests/golden/test_docs.py",
+    "tests/unit/test_benchmarks.py",
+    "tests/unit/test_mutants.py",
+    "tests/contract/test_walls.py",
+    "tests/contract/test_without_papers.py",
+)
+MAX_RECORDING_SECONDS = 600  #: of a test file; its tests that finished until then are used
+MAX_SECONDS = 30  #: of tests for one mutant, as recorded
+
+
+@dataclass(frozen=True)
+class Test:
+    """A test that passes."""
+
+    id: str
+    seconds: float
+    runs: frozenset[tuple[str, str]]  #: (path, name) of functions
+
+    @property
+    def file(self) -> str:
+        return self.id.split("::")[0]
+
+
+class Recorder:
+    """A pytest plugin that writes a line for each test that passes."""
+
+    def __init__(self, tree: Path, definitions: Definitions, out: Path) -> None:
+        self.tree, self.definitions, self.out = tree, definitions, out
+        self.lines: dict[str, dict[int, str]] = {}
+        self.failed = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        measured = coverage.Coverage(
+            data_file=None, config_file=False, source=[str(self.tree / "src")]
+        )
+        measured.set_option("run:disable_warnings", ["no-data-collected"])
+        self.failed = False
+        began = time.monotonic()
+        measured.start()
+        result = yield
+        measured.stop()
+        if not self.failed:
+            runs = sorted(self.functions(measured.get_data()))
+            row = {"id": item.nodeid, "seconds": time.monotonic() - began, "runs": runs}
+            with self.out.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+        return result
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        self.failed = self.failed or not report.passed
+
+    def functions(self, data: Any) -> set[tuple[str, str]]:
+        runs = set()
+        for file in data.measured_files():
+            path = file.removeprefix(f"{self.tree}/")
+            if path not in self.lines:
+                self.lines[path] = self.definitions.lines(path)
+            names = self.lines[path]
+            runs |= {(path, names[line]) for line in data.lines(file) if line in names}
+        return runs
+
+
+def test_files(tree: Path, folders: tuple[str, ...]) -> list[str]:
+    """Test files, and modules of some folders whose documentation is tested."""
+    paths = sorted((tree / "tests").rglob("test_*.py"), reverse=True)  # unit tests first
+    tests = [str(path.relative_to(tree)) for path in paths]
+    modules = [path for folder in folders for path in sorted((tree / folder).rglob("*.py"))]
+    examples = [str(path.relative_to(tree)) for path in modules if ">>> " in path.read_text()]
+    return [path for path in tests if not path.startswith(LEFT_OUT)] + examples
+
+
+def record(
+    tree: Path, kept: Path, files: list[str], definitions: Definitions, stamps: dict[str, int]
+) -> list[Test]:
+    """The tests of some files. What was recorded of a file that is the same now is kept."""
+    kept.mkdir(exist_ok=True)
+    tests = []
+    for file in files:
+        digest = file_digest(tree / file)
+        done = kept / f"{digest}.jsonl"
+        if not done.exists():
+            print(f"recording {file}", flush=True)
+            partial = kept / "partial"
+            partial.unlink(missing_ok=True)
+            partial.touch()
+
+            def work(file: str = file, partial: Path = partial) -> int:
+                freeze_kernels(tree, stamps)
+                plugin = Recorder(tree, definitions, partial)
+                return run_tests(tree, ["--maxfail=1000", file], kept / "log", [plugin])
+
+            code = in_child(work, MAX_RECORDING_SECONDS)
+            if code not in (0, 5):
+                print(f"  {file}: exit code {code}; its tests that passed are used", flush=True)
+            partial.rename(done)
+        rows = [json.loads(line) for line in done.read_text().splitlines()]
+        for row in rows:
+            runs = frozenset((path, where) for path, where in row["runs"])
+            tests.append(Test(row["id"], row["seconds"], runs))
+    return tests
+
+
+def file_digest(path: Path) -> str:
+    """Of a file's name and what is in it."""
+    return hashlib.sha256(f"{path.name}\0".encode() + path.read_bytes()).hexdigest()[:16]
+
+
+def choose(tests: list[Test], wanted: set[tuple[str, str]]) -> list[Test]:
+    """Tests that run a wanted function, then others of their files, which may share what ran.
+
+    The fastest first, up to MAX_SECONDS. A mutant that only slower tests would notice survives.
+    """
+    covering = [test for test in tests if test.runs & wanted]
+    files = {test.file for test in covering}
+    others = [test for test in tests if test.file in files and not test.runs & wanted]
+    chosen, seconds = [], 0.0
+    for group in (covering, others):
+        for test in sorted(group, key=lambda test: test.seconds):
+            seconds += test.seconds
+            if seconds > MAX_SECONDS:
+                break
+            chosen.append(test)
+    return chosen
