@@ -67,15 +67,15 @@ def _page_columns(world: Simulator, formula: Expression) -> dict[int, FloatArray
 
 def _choose(score: FloatArray, age: IntArray, world: Simulator) -> IntArray:
     """The best by score, then the oldest of the rest; each best first if NDCG is computed."""
-    best = _best(score, int(world.quotas[0]), ordered=world.ndcg)
+    best = best_rows(score, int(world.quotas[0]), ordered=world.ndcg)
     if not world.quotas[1]:
         return best
     rest = age.astype(np.float64)
     rest[best] = -1.0
-    return np.concatenate([best, _best(rest, int(world.quotas[1]), ordered=world.ndcg)])
+    return np.concatenate([best, best_rows(rest, int(world.quotas[1]), ordered=world.ndcg)])
 
 
-def _best(score: FloatArray, width: int, *, ordered: bool) -> IntArray:
+def best_rows(score: FloatArray, width: int, *, ordered: bool) -> IntArray:
     """The rows of the `width` highest scores; among equals the first."""
     if width == 0:
         return np.empty(0, np.int64)

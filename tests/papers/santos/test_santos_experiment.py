@@ -85,8 +85,10 @@ def test_a_killed_experiment_continues(whole, tmp_path):
 
 def test_the_tables(whole):
     text = tables(whole)
-    for name in ("Table 4.2", "Table 4.3", "Table 4.4", "Figures 4.1", "0.7094", "43,213"):
+    for name in ("Table 4.2", "Table 4.3", "Table 4.4", "by day", "0.7094", "43,213"):
         assert name in text
+    for name in ("SAD (code)", "AAD (code)", "GAD (code)", "GP4C sum (code)", "GP4C avg (code)"):
+        assert f"| {name} |" in text
     assert whole.by_fold["GP4C best"].mean() > whole.by_fold["Rand"].mean()
     # NAD as GP4C's code has it ranks like t·X, which any evolved function is measured by.
     assert whole.daily["NAD (code)"].shape == (3, 18)

@@ -15,9 +15,8 @@ import numpy as np
 from recrawl import registry
 from recrawl.evolve.fitness import Fitness
 from recrawl.evolve.generations import evolve
-from recrawl.evolve.page_simulation import find_changed
 from recrawl.evolve.presets import PRESETS, Preset
-from recrawl.evolve.selection import METHODS, ValidatedTree, select_tree, validate
+from recrawl.evolve.selection import ValidatedTree, select_tree, validate
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.split import split_folds
 from recrawl.evolve.terminals import BASIC, TERMINALS
@@ -25,9 +24,10 @@ from recrawl.evolve.text import parse, write
 from recrawl.lab.changes import changes_of, changes_of_world
 from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.traces import open_trace
+from recrawl.papers.santos.baselines import CODE_WEIGHTS, code_ratio, random_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from recrawl.evolve.change_history import ChangeHistory
     from recrawl.lab.experiment import Progress
@@ -40,13 +40,14 @@ WORKERS = 2
 BASELINES: Final = {
     "Age": "t",
     "NAD": "1 - exp(0 - nad * t)",
-    "NAD (code)": "t * X",
     "SAD": "1 - exp(0 - sad * t)",
     "AAD": "1 - exp(0 - aad * t)",
     "GAD": "1 - exp(0 - gad * t)",
     "CG": "cho",
 }
 GP4C: Final = {"GP4C best": "best", "GP4C sum": "sum", "GP4C avg": "avg"}
+#: Sum_σ and Avg_σ as in the program: how much of the two means counts beside σ.
+CODE_SELECTIONS: Final = {"GP4C sum (code)": 1.0, "GP4C avg (code)": 0.5}
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class ThesisResults:
     """The results of the experiment."""
 
     runs: list[FoldRun]
-    chosen: dict[str, list[ValidatedTree]]  #: by selection method, one a fold
+    chosen: dict[str, list[ValidatedTree]]  #: by name of the selection, one a fold
     daily: dict[
         str, FloatArray
     ]  #: change ratio on test pages by method: one row per fold, one column per day
@@ -122,7 +123,8 @@ def santos(
 
     `clock` returns seconds; it only measures how long breeding and validating take.
     """
-    settings = digest(changes.words, changes.key, protocol.folds, asdict(protocol.breeding))
+    truth = (changes.words, changes.key, changes.contents, changes.cycles, changes.cycle_days)
+    settings = digest(*truth, protocol.folds, asdict(protocol.breeding))
     tasks = [
         ExperimentTask(f"fold{fold + 1}-seed{seed}", settings, _run, (fold, seed, protocol, clock))
         for seed in protocol.seeds
@@ -173,28 +175,32 @@ def _run(
 
 def _test(changes: ChangeHistory, protocol: ThesisProtocol, runs: list[FoldRun]) -> ThesisResults:
     """Choose one formula a fold over all seeds, and test it beside the baselines."""
-    chosen: dict[str, list[ValidatedTree]] = {method: [] for method in METHODS}
-    daily: dict[str, list[FloatArray]] = {name: [] for name in ("Rand", *BASELINES, *GP4C)}
+    chosen: dict[str, list[ValidatedTree]] = {name: [] for name in (*GP4C, *CODE_SELECTIONS)}
+    daily: dict[str, list[FloatArray]] = {}
     for fold, split in enumerate(split_folds(len(changes), protocol.folds)):
         world = simulator(changes, split.test)
         trees = [tree for run in runs if run.fold == fold for tree in run.candidates()]
-        daily["Rand"].append(_random_ratio(world))
-        for name, formula in BASELINES.items():
-            daily[name].append(world.run(parse(formula, tuple(TERMINALS))).change_ratio)
         for name, method in GP4C.items():
-            chosen[method].append(select_tree(trees, method))
-            daily[name].append(world.run(chosen[method][-1].expression).change_ratio)
+            chosen[name].append(select_tree(trees, method))
+        for name, share in CODE_SELECTIONS.items():
+            chosen[name].append(select_by_code(trees, share))
+        ratios = {"Rand": random_ratio(world)}
+        for name, formula in BASELINES.items():
+            ratios[name] = world.run(parse(formula, tuple(TERMINALS))).change_ratio
+        ratios |= {name: code_ratio(world, name) for name in CODE_WEIGHTS}
+        for name, selected in chosen.items():
+            ratios[name] = world.run(selected[-1].expression).change_ratio
+        for name, ratio in ratios.items():
+            daily.setdefault(name, []).append(ratio)
     return ThesisResults(runs, chosen, {name: np.array(rows) for name, rows in daily.items()})
 
 
-def _random_ratio(world: Simulator) -> FloatArray:
-    """The change ratio of fetches that are drawn at random each day."""
-    random, cycles = np.random.default_rng(world.seed), world.changes.cycles
-    last = np.full(len(world.changes), world.warm_up)
-    ratio: list[float] = []
-    for now in range(world.warm_up + 1, cycles + 1):
-        chosen = random.permutation(len(last))[: world.fetches]
-        hits = find_changed(world.words, world.contents, chosen, last, now)
-        last[chosen] = now
-        ratio.append(float(hits.sum()) / max(world.fetches, 1))
-    return np.array(ratio)
+def select_by_code(trees: Sequence[ValidatedTree], share: float) -> ValidatedTree:
+    """Sum_σ or Avg_σ as GP4C's program has them: its σ is √Σ(x − m)², √cycles times too large."""
+
+    def value(tree: ValidatedTree) -> float:
+        cycles = len(tree.train) + len(tree.validation)
+        means = float(tree.train.mean() + tree.validation.mean())
+        return share * means - tree.spread * float(np.sqrt(cycles))
+
+    return min(trees, key=lambda tree: (-value(tree), len(tree.expression)))

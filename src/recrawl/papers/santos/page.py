@@ -12,10 +12,12 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recrawl.evolve.fitness import Fitness
 from recrawl.evolve.formula_file import Formula, save_formula
 from recrawl.evolve.generations import evolve
-from recrawl.evolve.presets import PRESETS
+from recrawl.evolve.presets import PRESETS, Preset
 from recrawl.evolve.selection import select_tree, validate
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.text import write
@@ -26,21 +28,35 @@ from recrawl.lab.replay import replay
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY, Budget
 from recrawl.papers.santos.experiment import WORKERS, ThesisProtocol, changes_from, santos
-from recrawl.papers.santos.tables import tables
+from recrawl.papers.santos.figures import figures
+from recrawl.papers.santos.tables import BEST, TABLE_43, same_choices, significant_days, tables
 from recrawl.planner.plan import fetches
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
+    from recrawl.papers.santos.experiment import ThesisResults
 
-HERE = Path("docs", "papers")  #: of a checkout, in whose root this runs
-KEPT = Path("santos")
-TRACES = Path("..", "shared") / "traces"
 CLASSIC = ["oldest", "random", "poisson", "freshness", "age", "cho", "tx"]
 CLASSIC += ["nad-text", "sad-text", "aad-text", "gad-text"]
 BUDGET = Budget(share=0.02)
 TERMINALS = ("n", "X", "t", "rate")
 WAYS = ("simple", "best")  #: to select among the evolved functions
+THESIS = ThesisProtocol()
 BREEDING = replace(PRESETS["modern"], individuals=200, generations=25, patience=8)
+STARVING = 0.9  #: share of pages unvisited that the text calls "nearly all"
+
+
+@dataclass(frozen=True)
+class PageSetup:
+    """What the page is made of, and where its files are."""
+
+    source: str = "brdc"
+    protocol: ThesisProtocol = THESIS
+    breeding: Preset = BREEDING
+    traces: Path = Path("..", "shared") / "traces"
+    kept: Path = Path("santos")
+    docs: Path = Path("docs", "papers")  #: of a checkout, in whose root this runs
+
 
 HEAD = """# GP4C: evolving a score function
 
@@ -54,45 +70,62 @@ Its pages are not available. We use the world `brdc`, which resembles them but i
 of its pages change nearly daily, just what the budget can fetch, so most numbers are higher. Only
 the order of the methods can be compared.
 `recrawl paper santos brdc` runs all of it: 5 folds, 5 seeds, 300 trees, 50 generations, with the
-preset `thesis`. `NAD (code)` is NAD as the program behind the thesis computes it, which ranks like
-t · X; the others are as its text defines them.
+preset `thesis`. NAD, SAD, AAD and GAD are as the text of the thesis defines them, over the visits
+of a page; those with *(code)* are as the program behind the thesis computes them, over all cycles.
+NAD (code) ranks like t · X.
 
 """
 
-MIDDLE = """
-## What to make of it
+FIGURES = """### Figures 4.1 and 4.2: change ratio by day, mean over folds
 
-- As in the thesis, evolved functions beat every classic one on average and on most days, except
-  the first. Next is NAD as in the program, which is t · X.
-- All five of our functions contain n. The thesis saw little use for it.
-- SAD does far worse here than in the thesis: it runs out of pages whose last visit showed a change
-  and then follows the order of ties, which here is the same every day. The thesis does not say how
-  it breaks ties.
-- Best and Sum_σ choose the same functions, Avg_σ nearly as good ones. In the thesis, too, they
-  hardly differ.
-- Seconds are from another machine than the thesis's, a busy one with two runs at a time. Pages with
-  the same past share a score, and trees that rank a thousand probe states alike are simulated once:
-  hence fewer simulations than the 76,750 trees of a seed. Reported functions are simulated
-  themselves.
+![Figure 4.1: the three selections](santos-figure-4.1.svg)
+
+![Figure 4.2: the best function and the baselines of the text](santos-figure-4.2.svg)
+
+![Figure 4.2 with the baselines of the program](santos-figure-4.2-code.svg)
+
+"""
+
+NOTES = """- When few pages are left whose last visit showed a change, SAD follows the order of
+  ties, which here is the same every day. The thesis does not say how it breaks ties.
+- Seconds are from another machine than the thesis's, with two runs at a time. Pages with the same
+  past share a score, and trees that rank a thousand probe states alike are simulated once: hence
+  fewer simulations than the 76,750 trees of a seed. Reported functions are simulated themselves.
 - The training numbers of the thesis differ in every fold. The blocks of its published program would
   train folds 1 to 3 on the same pages; ours wrap around, so that each fold trains on other pages.
+"""
 
-## Real traces
-
+REMARKS = """The rule *simple* was made after the second half of cloudflare_docs had shown that the
+best of the first half need not be the best later. The table shows both, so that readers can judge.
+`--explore` would prevent starving with any function; it was not used here.
 """
 
 
-REMARKS = """Finding as much mostly means being the same function: `t * rate` is the policy
-`poisson`, which is in the preset's first generation, and no bred function was surely better on the
-first half. On k8s the first half cannot tell t from t · rate within a standard error, so the
-shorter one was taken. The rule *simple* was made after the second half of cloudflare_docs had shown
-that the best of the first half need not be the best later. The table shows both, so that readers
-can judge.
-
-On slowly changing pages t · X, like every function that is 0 until a change was seen, starves
-nearly all pages: see the brackets. `--explore` would prevent it with any function; it was not used
-here.
-"""
+def findings(results: ThesisResults) -> list[str]:
+    """What the tables show, in sentences that are computed from them."""
+    mean = {name: float(ratios.mean()) for name, ratios in results.by_fold.items()}
+    classic = [name for name in mean if name not in results.chosen]
+    rival = max(classic, key=lambda name: mean[name])
+    better, worse = significant_days(results.daily[BEST], results.daily[rival])
+    days, folds = results.daily[BEST].shape[1], len(results.chosen[BEST])
+    order = "as in the thesis" if mean[BEST] > mean[rival] else "unlike in the thesis"
+    with_n = sum("n" in tree.expression.used() for tree in results.chosen[BEST])
+    lines = [
+        f"- GP4C best finds {mean[BEST]:.4f}, the best of the others, {rival}, {mean[rival]:.4f}: "
+        f"{order}. It is surely better on {len(better)} of {days} days and surely worse on "
+        f"{len(worse)}. In the thesis the best of the others is NAD, with "
+        f"{TABLE_43[BEST] - TABLE_43['NAD']:.4f} less.",
+        f"- n occurs in {with_n} of our {folds} functions. The thesis saw little use for it.",
+        f"- SAD finds {mean['SAD']:.2f}, in the program's reading {mean['SAD (code)']:.2f}, in the "
+        f"thesis {TABLE_43['SAD']:.2f}.",
+    ]
+    lines += [
+        f"- {name} chooses the function of Best in {same_choices(results, name)} of {folds} folds "
+        f"and finds {mean[name] - mean[BEST]:+.4f}."
+        for name in results.chosen
+        if name != BEST
+    ]
+    return lines
 
 
 @dataclass(frozen=True)
@@ -113,16 +146,16 @@ def halves(trace: Trace) -> tuple[Trace, Trace]:
     return replace(trace, window=(begin, middle)), replace(trace, window=(middle, end))
 
 
-def try_trace(_: None, path: Path) -> dict[str, Any]:
+def try_trace(_: None, path: Path, kept: Path, breeding: Preset) -> dict[str, Any]:
     """Breed on the first half of a trace; replay all policies on the second half."""
     first, second = halves(open_trace(path))
     world = Simulator(changes_of(first), fetches(BUDGET, len(first)))
-    kept = evolve(world, TERMINALS, [Fitness()], BREEDING, seed=1).kept
-    candidates = validate(kept, replace(world, seed=1), Fitness())
+    trees = evolve(world, TERMINALS, [Fitness()], breeding, seed=1).kept
+    candidates = validate(trees, replace(world, seed=1), Fitness())
     policies, formulas = {name: name for name in CLASSIC}, {}
     for way in WAYS:
         chosen = select_tree(candidates, way).expression
-        policies[way], formulas[way] = str(KEPT / f"{path.name}-{way}-policy.json"), write(chosen)
+        policies[way], formulas[way] = str(kept / f"{path.name}-{way}-policy.json"), write(chosen)
         save_formula(Formula(chosen), policies[way])
     ratio, unseen = {}, {}
     for name, policy in policies.items():
@@ -132,13 +165,13 @@ def try_trace(_: None, path: Path) -> dict[str, Any]:
     return asdict(HalfTraceResult(path.name, len(first), formulas, ratio, unseen))
 
 
-def report(results: list[HalfTraceResult]) -> list[str]:
+def report(results: list[HalfTraceResult], breeding: Preset) -> list[str]:
     lines = [
-        "Bred on the first half of the window (preset `modern` with 200 trees and 25 generations,",
-        f"one seed, terminals {', '.join(TERMINALS)}), replayed on the second; 2 % of the pages a",
-        "day. *Simple*: the shortest function no worse than the best by more than a standard error",
-        "on the first half; *best*: the best there. Change ratio; in brackets the share of pages",
-        "not visited in the later half of the cycles.",
+        f"Bred on the first half of the window (preset `modern` with {breeding.individuals} trees",
+        f"and {breeding.generations} generations, one seed, terminals {', '.join(TERMINALS)}),",
+        "replayed on the second; 2 % of the pages a day. *Simple*: the shortest function no worse",
+        "than the best by more than a standard error on the first half; *best*: the best there.",
+        "Change ratio; in brackets the share of pages not visited in the later half of the cycles.",
         "",
         "| trace | simple | best | best classic | t · X | simple function |",
         "|---|---|---|---|---|---|",
@@ -152,8 +185,22 @@ def report(results: list[HalfTraceResult]) -> list[str]:
             f"`{each.formulas['simple']}`",
         ]
         lines.append(f"| {each.trace} | {' | '.join(cells)} |")
-    lines += ["", *(_count(results, way) for way in WAYS), "", REMARKS]
+    lines += ["", *(_count(results, way) for way in WAYS), *_remarks(results), "", REMARKS]
     return lines
+
+
+def _remarks(results: list[HalfTraceResult]) -> list[str]:
+    """Sentences on functions that were known before, and on pages that are never visited."""
+    known = [each.trace for each in results if each.formulas["simple"] in ("t * rate", "rate * t")]
+    starving = [each.trace for each in results if each.starved["tx"] >= STARVING]
+    return [
+        f"- On {len(known)} of {len(results)} traces *simple* is `t * rate`, the policy `poisson`, "
+        "which is in the preset's first generation: no bred function was surely better on the "
+        "first half.",
+        "- t · X, like every function that is 0 until a change was seen, leaves at least "
+        f"{STARVING:.0%} of the pages unvisited on {len(starving)} of {len(results)} traces: see "
+        "the brackets.",
+    ]
 
 
 def best_classic(each: HalfTraceResult) -> str:
@@ -177,18 +224,29 @@ def _cell(each: HalfTraceResult, name: str) -> str:
     return f"{each.ratio[name]:.4f} ({each.starved[name]:.0%})"
 
 
-def main() -> None:
-    KEPT.mkdir(exist_ok=True)
-    thesis = santos(changes_from("brdc"), KEPT, ThesisProtocol(), clock=perf_counter)
-    paths = sorted(path.parent for path in TRACES.glob("*/versions.parquet"))
+def _task(path: Path, setup: PageSetup) -> ExperimentTask:
+    versions = np.fromfile(path / "versions.parquet", np.uint8)
+    settings = digest(versions, CLASSIC, BUDGET, TERMINALS, WAYS, setup.breeding)
+    return ExperimentTask(path.name, settings, try_trace, (path, setup.kept, setup.breeding))
+
+
+def main(setup: PageSetup = PageSetup()) -> None:  # noqa: B008  # frozen
+    paths = sorted(path.parent for path in setup.traces.glob("*/versions.parquet"))
     if not paths:
-        sys.exit(f"No traces in {TRACES}; docs/papers/santos.md stays as it is.")
-    settings = digest(CLASSIC, BUDGET, TERMINALS, WAYS, BREEDING)
-    tasks = [ExperimentTask(path.name, settings, try_trace, (path,)) for path in paths]
-    kept = run_experiment(tasks, KEPT, processes=WORKERS)
+        sys.exit(f"No traces in {setup.traces}; docs/papers/santos.md stays as it is.")
+    changes = changes_from(setup.source)
+    thesis = santos(changes, setup.kept, setup.protocol, clock=perf_counter, progress=_tell)
+    tasks = [_task(path, setup) for path in paths]
+    kept = run_experiment(tasks, setup.kept, processes=WORKERS, progress=_tell)
     results = [HalfTraceResult(**result) for result in kept.values()]
-    text = HEAD + tables(thesis) + MIDDLE + "\n".join(report(results))
-    (HERE / "santos.md").write_text(text)
+    figures(thesis, setup.docs)
+    lines = [*findings(thesis), NOTES, "## Real traces", "", *report(results, setup.breeding)]
+    text = HEAD + tables(thesis) + "\n" + FIGURES + "## What to make of it\n\n" + "\n".join(lines)
+    (setup.docs / "santos.md").write_text(text)
+
+
+def _tell(done: int, of: int, news: str) -> None:
+    print(f"{done} of {of}  {news}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

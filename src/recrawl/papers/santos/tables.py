@@ -1,4 +1,4 @@
-"""The thesis's Tables 4.2 to 4.4 and Figures 4.1 and 4.2 as text, its numbers beside ours."""
+"""The thesis's Tables 4.2 to 4.4 and its tests by day, its numbers beside ours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from recrawl.lab.markdown import markdown
 from recrawl.lab.statistics import fold_test, holm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from recrawl.model import FloatArray
     from recrawl.papers.santos.experiment import FoldRun, ThesisResults
@@ -43,15 +43,25 @@ TABLE_44: Final = {
     444: (43095, 142),
     555: (44236, 171),
 }
-#: Section 4.6: on how many of 55 days GP4C's best is better, at 95 %.
-BETTER_DAYS: Final = {"NAD": 22, "AAD": 47, "GAD": 49, "CG": 50}
+#: Section 4.6: on how many of 55 days GP4C's best is better, and on which it is worse, at 95 %.
+BETTER_DAYS: Final = {"NAD": 22, "AAD": 47, "GAD": 49, "CG": 50, "GP4C sum": 2, "GP4C avg": 1}
+WORSE_DAYS: Final[dict[str, tuple[int, ...]]] = {
+    "NAD": (),
+    "AAD": (1, 3),
+    "GAD": (1,),
+    "CG": (),
+    "GP4C sum": (),
+    "GP4C avg": (),
+}
+BEST = "GP4C best"
+MAX_DAYS_NAMED = 5  #: days that are listed, not only counted
 SHOWN_DAYS: Final = (1, 2, 3, 5, 10, 15, 20, 30, 40, 50, 55)
 LEVEL = 0.05
 
 
 def tables(results: ThesisResults) -> str:
     """All tables as Markdown."""
-    sections = (_best, _averages, _times, _days, _tests)
+    sections = (_best, _averages, _times, _days, _tests, _selections)
     return "\n".join("\n".join(section(results)) + "\n" for section in sections)
 
 
@@ -59,9 +69,9 @@ def _best(results: ThesisResults) -> Iterator[str]:
     yield "### Table 4.2: change ratio of the best function of each fold"
     yield ""
     rows = []
-    for fold, best in enumerate(results.chosen["best"]):
+    for fold, best in enumerate(results.chosen[BEST]):
         theirs = [f"{v:.4f}" for v in TABLE_42[fold]] if fold < len(TABLE_42) else [""] * 3
-        test = results.by_fold["GP4C best"][fold]
+        test = results.by_fold[BEST][fold]
         ours = [f"{v:.4f}" for v in (best.train.mean(), best.validation.mean(), test)]
         cells = [f"{a} / {b}" for a, b in zip(theirs, ours, strict=True)]
         rows.append([str(fold + 1), *cells, f"`{write(best.expression)}`"])
@@ -102,7 +112,7 @@ def _time_cells(seed: int, runs: list[FoldRun]) -> Iterator[str]:
 
 
 def _days(results: ThesisResults) -> Iterator[str]:
-    yield "### Figures 4.1 and 4.2: change ratio by day, mean over folds"
+    yield "### Change ratio by day, mean over folds"
     yield ""
     last = results.daily["Rand"].shape[1]
     days = [day for day in SHOWN_DAYS if day <= last]
@@ -114,26 +124,73 @@ def _days(results: ThesisResults) -> Iterator[str]:
 
 
 def _tests(results: ThesisResults) -> Iterator[str]:
-    yield "### GP4C best against the others"
+    yield "### GP4C best against the baselines"
     yield ""
     yield "Days: on how many a paired t-test over folds says better or worse at 95 %, uncorrected"
     yield "as in the thesis. Mean: over folds, with 95 % interval and p after Holm."
     yield ""
-    ours = results.daily["GP4C best"]
-    others = [name for name in results.daily if name != "GP4C best"]
+    others = [name for name in results.daily if name not in results.chosen]
+    yield from markdown(_TEST_HEAD, _test_rows(results, others))
+
+
+def _selections(results: ThesisResults) -> Iterator[str]:
+    yield "### GP4C best against the other selections"
+    yield ""
+    yield "Sum and Avg as the text defines them, and with the program's σ, which is not divided by"
+    yield "the number of cycles. Same: in how many folds they choose the function of Best."
+    yield ""
+    others = [name for name in results.chosen if name != BEST]
+    rows = [
+        [*row, str(same_choices(results, name))]
+        for name, row in zip(others, _test_rows(results, others), strict=True)
+    ]
+    yield from markdown((*_TEST_HEAD, "same"), rows)
+
+
+_TEST_HEAD: Final = (
+    "method",
+    "better days, thesis / ours",
+    "worse days (which)",
+    "mean difference",
+    "p",
+)
+
+
+def same_choices(results: ThesisResults, name: str) -> int:
+    """In how many folds this selection chooses the function that Best chooses."""
+    pairs = zip(results.chosen[BEST], results.chosen[name], strict=True)
+    return sum(one.expression.key() == other.expression.key() for one, other in pairs)
+
+
+def _test_rows(results: ThesisResults, others: list[str]) -> list[list[str]]:
+    ours = results.daily[BEST]
     means = [fold_test(ours.mean(axis=1), results.daily[name].mean(axis=1)) for name in others]
     rows = []
     for name, mean, p in zip(others, means, holm([m.p for m in means]), strict=True):
-        better, worse = _day_counts(ours, results.daily[name])
-        theirs = str(BETTER_DAYS.get(name, ""))
-        gap = f"{mean.mean:+.4f} ({mean.low:+.4f} to {mean.high:+.4f})"
-        rows.append([name, theirs, str(better), str(worse), gap, f"{p:.2g}"])
-    days = ours.shape[1]
-    head = ("method", "better, thesis", f"better of {days} days", "worse", "mean difference", "p")
-    yield from markdown(head, rows)
+        better, worse = significant_days(ours, results.daily[name])
+        theirs = WORSE_DAYS.get(name)
+        cells = [
+            f"{BETTER_DAYS.get(name, '')} / {len(better)}",
+            f"{'' if theirs is None else _some_days(theirs)} / {_some_days(worse)}",
+            f"{mean.mean:+.4f} ({mean.low:+.4f} to {mean.high:+.4f})",
+            f"{p:.2g}",
+        ]
+        rows.append([name, *cells])
+    return rows
 
 
-def _day_counts(ours: FloatArray, theirs: FloatArray) -> tuple[int, int]:
+def _some_days(days: Sequence[int]) -> str:
+    """A number of days, and which they are if they are few.
+
+    >>> _some_days([1, 3]), _some_days([])
+    ('2 (1, 3)', '0')
+    """
+    named = f" ({', '.join(map(str, days))})" if 0 < len(days) <= MAX_DAYS_NAMED else ""
+    return f"{len(days)}{named}"
+
+
+def significant_days(ours: FloatArray, theirs: FloatArray) -> tuple[list[int], list[int]]:
+    """The days, from 1, on which ours is better and on which it is worse, over folds."""
     tests = [fold_test(a, b) for a, b in zip(ours.T, theirs.T, strict=True)]
-    sure = [test.mean for test in tests if test.p < LEVEL]
-    return sum(mean > 0 for mean in sure), sum(mean < 0 for mean in sure)
+    sure = [(day, test.mean) for day, test in enumerate(tests, 1) if test.p < LEVEL]
+    return [day for day, mean in sure if mean > 0], [day for day, mean in sure if mean < 0]
