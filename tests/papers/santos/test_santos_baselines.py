@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from recrawl.evolve.change_history import from_bits
+from recrawl.evolve.presets import PRESETS
 from recrawl.evolve.selection import ValidatedTree, select_tree
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.text import parse
 from recrawl.papers.santos.baselines import CODE_WEIGHTS, CycleRecord, code_ratio, random_ratio
-from recrawl.papers.santos.experiment import select_by_code
+from recrawl.papers.santos.experiment import ThesisProtocol, select_by_code, simulator
 from recrawl.papers.santos.tables import _tests, same_choices, significant_days
 
 BASIC = ("n", "X", "t")
@@ -76,6 +77,13 @@ def test_random_fetches():
     assert random_ratio(ones).tolist() == [1.0] * 7
     none = Simulator(from_bits(np.zeros((40, 9), np.bool_)), 4)
     assert random_ratio(none).tolist() == [0.0] * 7
+
+
+def test_the_protocol_of_the_thesis():
+    """Section 4.3: five folds, 5 % of the pages a day, two days of warm-up; 4.4: five seeds."""
+    assert ThesisProtocol() == ThesisProtocol(5, (111, 222, 333, 444, 555), PRESETS["thesis"])
+    world = simulator(from_bits(np.ones((110, 9), np.bool_)), np.arange(100))
+    assert (world.fetches, world.warm_up) == (5, 2)
 
 
 def tree(formula, train, validation):
