@@ -17,7 +17,7 @@ from recrawl.lab.report import write_report
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY
 from recrawl.search.matches import Matches
-from recrawl.search.quality import QualityTracker, quality
+from recrawl.search.quality import UsefulnessTracker, usefulness
 from recrawl.search.views import view_probabilities
 from recrawl.search.workload import build_workload
 
@@ -78,7 +78,7 @@ def test_a_visit_to_a_page_that_is_gone_removes_its_copy_and_a_failure_does_not(
     assert run["quality"] == pytest.approx((2 + 2 * SECOND + 4) / 8)
 
 
-def test_quality_step_by_step_is_that_from_scratch():
+def test_usefulness_step_by_step_is_that_from_scratch():
     rng = np.random.default_rng(0)
     page = np.repeat(np.arange(30), 3).astype(np.int32)  # three documents a page
     lists = [rng.permutation(90)[: rng.integers(0, 60)] for _ in range(40)]
@@ -87,15 +87,15 @@ def test_quality_step_by_step_is_that_from_scratch():
     document = np.concatenate(lists).astype(np.int32)
     matches = Matches(start, document, score, rng.random(40), page)
     p_view = view_probabilities(matches.longest() + 1)
-    tracker = QualityTracker(matches, 30, p_view)
+    tracker = UsefulnessTracker(matches, 30, p_view)
     copies = live = np.where(np.arange(30) < 20, 3 * np.arange(30), -1)
     for _ in range(20):
         copies, live = copies.copy(), live.copy()
         for held in (copies, live):
             some = rng.integers(0, 30, 2)
             held[some] = np.where(rng.random(2) < 0.2, -1, 3 * some + rng.integers(0, 3, 2))
-        assert tracker.quality(copies, live) == pytest.approx(
-            quality(matches, copies, live, p_view), rel=1e-12
+        assert tracker.usefulness(copies, live) == pytest.approx(
+            usefulness(matches, copies, live, p_view), rel=1e-12
         )
 
 

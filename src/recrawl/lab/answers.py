@@ -13,7 +13,7 @@ import pyarrow as pa
 import xxhash
 
 from recrawl.search.matches import find_matches
-from recrawl.search.quality import QualityTracker
+from recrawl.search.quality import UsefulnessTracker, share_of_best
 from recrawl.search.scoring import CorpusStatistics, tfidf
 from recrawl.search.terms import count_terms
 from recrawl.search.views import view_exponent, view_probabilities
@@ -67,15 +67,20 @@ class Answers:
         return {f"{k}_never": v for k, v in self._means(log, refreshing=False).items()}
 
     def _means(self, log: FetchLog, *, refreshing: bool) -> dict[str, float]:
-        trackers = {
-            name: QualityTracker(matches, len(self.trace), self.p_view)
-            for name, matches in self.matches.items()
-        }
+        size = len(self.trace), self.p_view
+        ours, best = (
+            [UsefulnessTracker(matches, *size) for matches in self.matches.values()]
+            for _ in range(2)
+        )
         by_cycle = [
-            [tracker.quality(copies, live) for tracker in trackers.values()]
+            (
+                [tracker.usefulness(copies, live) for tracker in ours],
+                [tracker.usefulness(live, live) for tracker in best],
+            )
             for copies, live in self._repositories(log, refreshing=refreshing)
         ]
-        return dict(zip(trackers, np.mean(by_cycle, axis=0).tolist(), strict=True))
+        useful = np.array(by_cycle).swapaxes(0, 1)  # of our copies and of live ones
+        return dict(zip(self.matches, share_of_best(*useful).mean(axis=0).tolist(), strict=True))
 
     def _repositories(
         self, log: FetchLog, *, refreshing: bool

@@ -36,32 +36,32 @@ def query_usefulness(
 
 def quality(matches: Matches, copies: IntArray, live: IntArray, p_view: FloatArray) -> float:
     """Q, from 0 to 1; 1 if no query matches anything live."""
-    best = usefulness(matches, live, live, p_view)
-    return usefulness(matches, copies, live, p_view) / best if best > 0 else 1.0
+    useful, best = (usefulness(matches, held, live, p_view) for held in (copies, live))
+    return float(share_of_best(np.array(useful), np.array(best)))
 
 
-class QualityTracker:
-    """Q of copies that change step by step: ranks only the answers again that a step touches."""
+def share_of_best(useful: FloatArray, best: FloatArray) -> FloatArray:
+    """Q, given the usefulness of our copies and of live ones; 1 where live ones have none."""
+    return np.divide(useful, best, out=np.ones(best.shape), where=best > 0)
+
+
+class UsefulnessTracker:
+    """Usefulness of copies that change step by step: ranks only what a step touches again."""
 
     def __init__(self, matches: Matches, pages: int, p_view: FloatArray) -> None:
         self.matches, self.p_view = matches, p_view
         self._copies = self._live = np.full(pages, -1)
-        self._useful, self._best = np.zeros((2, len(matches)))
+        self._useful = np.zeros(len(matches))  # by query
 
-    def quality(self, copies: IntArray, live: IntArray) -> float:
-        """Q of these copies, as `quality` computes it from scratch."""
-        moved = self._touched(self._live, live)
-        both = np.union1d(moved, self._touched(self._copies, copies))
-        self._best[moved] = query_usefulness(self.matches, live, live, self.p_view, moved)
-        self._useful[both] = query_usefulness(self.matches, copies, live, self.p_view, both)
+    def usefulness(self, copies: IntArray, live: IntArray) -> float:
+        """The same as from scratch."""
+        came = [now[was != now] for was, now in ((self._copies, copies), (self._live, live))]
+        went = [was[was != now] for was, now in ((self._copies, copies), (self._live, live))]
+        queries = self.matches.queries_of(np.concatenate([*came, *went]))
+        useful = query_usefulness(self.matches, copies, live, self.p_view, queries)
+        self._useful[queries] = useful
         self._copies, self._live = copies.copy(), live.copy()
-        best = float(self._best.sum())
-        return float(self._useful.sum()) / best if best > 0 else 1.0
-
-    def _touched(self, before: IntArray, after: IntArray) -> IntArray:
-        """The queries that match a document that came or went."""
-        rows = before != after
-        return self.matches.queries_of(np.concatenate([before[rows], after[rows]]))
+        return float(self._useful.sum())
 
 
 def visibility(

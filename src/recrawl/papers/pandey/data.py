@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 
 from recrawl.errors import BadInput
+from recrawl.lab.answers import trace_documents
 from recrawl.lab.experiment import digest
 from recrawl.lab.replay import cycle_times
 from recrawl.page.fingerprints import shingle_distance, shingles, words
@@ -18,7 +18,7 @@ from recrawl.search.curves import fit_curves
 from recrawl.search.gain import estimate_gains
 from recrawl.search.link_scores import LINK_SCORES, inlinks
 from recrawl.search.matches import Matches, find_matches
-from recrawl.search.quality import exact_gains, usefulness
+from recrawl.search.quality import UsefulnessTracker, exact_gains
 from recrawl.search.scoring import CorpusStatistics, scoring
 from recrawl.search.terms import TermCounts, count_terms
 from recrawl.search.views import view_exponent, view_probabilities
@@ -57,26 +57,14 @@ class SearchStudy:
         return int(self.live.shape[1])
 
     @cached_property
-    def _moving(self) -> Matches:
-        """Matches of the queries whose answers may change; answers to others are always right."""
-        copies = np.bincount(self.matches.page, minlength=self.pages)
-        moves = (copies[self.matches.page] > 1)[self.matches.document]
-        so_far = np.concatenate([[0], np.cumsum(moves)])
-        query = np.flatnonzero(so_far[self.matches.start[1:]] > so_far[self.matches.start[:-1]])
-        return self.matches.take(query)
+    def best(self) -> FloatArray:
+        """Usefulness of the live copies, by cycle."""
+        tracker = self.tracker()
+        return np.array([tracker.usefulness(row, row) for row in self.live])
 
-    @cached_property
-    def _best(self) -> FloatArray:
-        """Usefulness of live copies by cycle: for the moving queries, and for all."""
-        moving = [usefulness(self._moving, row, row, self.p_view) for row in self.live]
-        every = usefulness(self.matches, self.live[0], self.live[0], self.p_view)
-        return np.array([moving, np.array(moving) + every - moving[0]])
-
-    def quality(self, copies: IntArray, cycle: int) -> float:
-        """Q of copies in a cycle, exactly."""
-        moving, every = self._best[:, cycle]
-        useful = usefulness(self._moving, copies, self.live[cycle], self.p_view)
-        return (useful + every - moving) / every if every > 0 else 1.0
+    def tracker(self) -> UsefulnessTracker:
+        """Measures the usefulness of copies, cycle after cycle, exactly."""
+        return UsefulnessTracker(self.matches, self.pages, self.p_view)
 
 
 def prepare_study(
@@ -87,40 +75,52 @@ def prepare_study(
     by: str = "tfidf",
     most: int | None = None,
     knee: bool = False,
+    changed: bool = False,
 ) -> SearchStudy:
     """What a workload finds in a trace, using the `most` frequent queries that find any page.
 
-    With `knee`, only queries that are relevant to the pages.
+    With `knee`, only queries that are relevant to the pages. With `changed`, only the pages whose
+    text changes at least once, as in the paper's data set of several sites; links to them still
+    count from all pages.
     """
     version = np.array([trace.live_at(at) for at in cycle_times(trace.window, every)])
-    live, page, texts = _documents(trace, version)
     weight = LINK_SCORES[by](*_edges(trace, version[0]), len(trace)) if by in LINK_SCORES else None
+    live, page, texts = trace_documents(trace, version)
+    if changed:
+        kept = (live != live[0]).any(axis=0)
+        weight = None if weight is None else weight[kept]
+        live, page, texts = _only_pages(kept, live, page, texts)
     workload, volume = _relevant_queries(workload, texts, live[0], most=most, knee=knee)
     counts = count_terms(texts, workload.vocabulary)
     corpus = CorpusStatistics.of(counts.take(live[0]), len(workload.vocabulary))
     score = scoring(by)(counts, corpus) if weight is None else weight[page[counts.texts()]]
     matches = find_matches(counts, score, workload, page, weight)
     p_view = view_probabilities(matches.longest() + 1, view_exponent(workload))
-    changed = live[1:] != live[:-1]
-    cycle, who = np.nonzero(changed)
+    moved = live[1:] != live[:-1]
+    cycle, who = np.nonzero(moved)
     exact, estimated = [], []
-    for i, some in enumerate(changed):
+    for i, some in enumerate(moved):
         rows = np.flatnonzero(some)
         exact.append(exact_gains(matches, live[i], live[i + 1], p_view)[rows])
         estimated.append(_estimated_gains(counts, score, workload, live[i], live[i + 1], rows))
+    distance = _distances(texts, live[cycle, who], live[cycle + 1, who])
+    gain, estimated_gain = np.concatenate(exact), np.concatenate(estimated)
+    measured = (distance, gain, estimated_gain, every)
     return SearchStudy(
         live=live,
         matches=matches,
         p_view=p_view,
         cycle=cycle + 1,
         page=who,
-        distance=_distances(texts, live[cycle, who], live[cycle + 1, who]),
-        gain=np.concatenate(exact),
-        estimated_gain=np.concatenate(estimated),
+        distance=distance,
+        gain=gain,
+        estimated_gain=estimated_gain,
         every=every,
         queries=len(workload),
         volume=volume,
-        key=digest(live, matches.start, matches.document, matches.score, matches.frequency),
+        key=digest(
+            live, matches.start, matches.document, matches.score, matches.frequency, *measured
+        ),
     )
 
 
@@ -137,16 +137,19 @@ def title_workload(trace: Trace) -> Workload:
     return build_workload([" ".join(head) for head in short], share)
 
 
-def _documents(trace: Trace, version: IntArray) -> tuple[IntArray, IntArray, pa.Array]:
-    """The document of each page in each cycle; the page and the text of each document."""
-    used, place = np.unique(version, return_inverse=True)
-    texts = trace.contents["text"].combine_chunks().take(pa.array(used)).fill_null("")
-    encoded = texts.cast(pa.large_binary()).to_pylist()
-    hashes = np.array([xxhash.xxh3_64_intdigest(text) for text in encoded], np.uint64)
-    both = np.stack([trace.page[used].astype(np.uint64), hashes])
-    _, first, same = np.unique(both, axis=1, return_index=True, return_inverse=True)
-    live = same.ravel()[place.reshape(version.shape)].astype(np.int32)
-    return live, trace.page[used][first].astype(np.int32), texts.take(pa.array(first))
+def _only_pages(
+    kept: BoolArray, live: IntArray, page: IntArray, texts: pa.Array
+) -> tuple[IntArray, IntArray, pa.Array]:
+    """The documents of some of the pages, numbered from 0, like the pages."""
+    if not kept.any():
+        raise BadInput("At least one page must change. None does; use all pages.")
+    rows = kept[page]
+    document, row = np.cumsum(rows) - 1, np.cumsum(kept) - 1
+    return (
+        document[live[:, kept]].astype(np.int32),
+        row[page[rows]].astype(np.int32),
+        texts.filter(pa.array(rows)),
+    )
 
 
 def _edges(trace: Trace, version: IntArray) -> tuple[IntArray, IntArray]:

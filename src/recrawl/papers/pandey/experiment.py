@@ -21,7 +21,7 @@ from recrawl.model import DAY
 from recrawl.policies.user_centric import gain_per_change, refresh_worth, shrunk_rate
 from recrawl.random import random_bits
 from recrawl.rates.cho import cho
-from recrawl.search.quality import visibility
+from recrawl.search.quality import share_of_best, visibility
 from recrawl.urls import keys
 
 if TYPE_CHECKING:
@@ -116,12 +116,12 @@ class Trial:
     def mean_quality(self, refreshed: Callable[[int], IntArray]) -> float:
         """The mean quality if tested cycle i = 1, 2, … refreshes the pages `refreshed(i)`."""
         copies = self.study.live[self.tested[0]].copy()
-        quality = []
+        tracker, useful = self.study.tracker(), []
         for number, cycle in enumerate(self.tested[1:], 1):
             pages = refreshed(number)
             copies[pages] = self.study.live[cycle, pages]
-            quality.append(self.study.quality(copies, cycle))
-        return float(np.mean(quality))
+            useful.append(tracker.usefulness(copies, self.study.live[cycle]))
+        return float(share_of_best(np.array(useful), self.study.best[self.tested[1:]]).mean())
 
     def by_priority(self, priority: Priority, refreshes: int) -> float:
         """Mean quality if each cycle refreshes the pages of highest priority."""
