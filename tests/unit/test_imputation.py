@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import command
 
 import recrawl
 from recrawl.errors import BadInput
+from recrawl.evolve.presets import PRESETS
+from recrawl.lab import traces
 from recrawl.lab.bits import read_bits
 from recrawl.lab.changes import changes_of
 from recrawl.lab.imputation import find_missed, impute
@@ -105,3 +110,32 @@ def test_failed_visits_of_a_store(tmp_path):
     plain, guessed = (changes_of(open_trace(tmp_path / "store", impute=i)) for i in (False, True))
     shown = [f"{int(each.words[0, 0]):010b}"[::-1] for each in (plain, guessed)]
     assert shown == ["0101010010", "0101010100"]
+
+
+def test_replay_and_evolve_take_the_same_option(tmp_path, monkeypatch):
+    opened = []
+
+    def spy(path, **options):
+        opened.append(options["impute"])
+        return read_store(path, **options)
+
+    read_store = traces.read_store
+    monkeypatch.setattr(
+        traces, "read_store", lambda path, window, **o: spy(path, window=window, **o)
+    )
+    days = pa.array([int(START + day * DAY) * 1_000_000 for day in range(6)])
+    with recrawl.open(tmp_path, create=True) as store:
+        for page in range(5):
+            visits = {
+                "url": [f"https://h.example/{page}"] * 6,
+                "at": days.cast(pa.timestamp("us", tz="UTC")),
+                "digest": pa.array([page, page, 9, 9, 8, 8], pa.uint64()),
+                "digest_of": ["text"] * 6,
+            }
+            store.append(pa.table(visits))
+    done = command("replay", tmp_path, "--policy", "tx", "--budget", "20%", "--impute")
+    assert done.returncode == 0, done.stderr
+    monkeypatch.setitem(PRESETS, "modern", replace(PRESETS["modern"], individuals=5, generations=1))
+    done = command("evolve", tmp_path, "-o", tmp_path / "p.json", "--budget", "50%", "--impute")
+    assert done.returncode == 0, done.stderr
+    assert opened == [True, True]

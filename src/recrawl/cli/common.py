@@ -62,6 +62,9 @@ Seed = Annotated[int, typer.Option(help="Seed of the order of ties, and of a ran
 Window = Annotated[
     str | None, typer.Option(help="A..B, the time to use, if the trace does not say.")
 ]
+Impute = Annotated[
+    bool, typer.Option("--impute", help="Guess what failed visits of a store would have shown.")
+]
 
 
 def say(text: str, where: Console = out) -> None:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import recrawl
-from recrawl.cli.common import BudgetText, Every, Explore, Window, err, out, progress_bar, say
+from recrawl.cli.common import (
+    BudgetText,
+    Every,
+    Explore,
+    Impute,
+    Window,
+    err,
+    out,
+    progress_bar,
+    say,
+)
 from recrawl.files import check_output
 
 if TYPE_CHECKING:
@@ -58,9 +68,7 @@ def evolve(
         bool,
         typer.Option("--pareto", help="Seek both change ratio and freshness, and show the front."),
     ] = False,
-    impute: Annotated[
-        bool, typer.Option("--impute", help="Guess what failed visits of a store would have shown.")
-    ] = False,
+    impute: Impute = False,
 ) -> None:
     """Learn a score function from a trace; `--policy FILE` uses it."""
     check_output(output, "--out")

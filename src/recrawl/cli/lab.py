@@ -15,6 +15,7 @@ import recrawl
 from recrawl.cli.common import (
     Every,
     HostCap,
+    Impute,
     TieRule,
     Ties,
     Window,
@@ -78,6 +79,8 @@ def replay(
         Path | None, typer.Option(help="Folder to keep the raw runs in, as Parquet.")
     ] = None,
     report: ReportFile = None,
+    *,
+    impute: Impute = False,
 ) -> None:
     """Replay policies on traces, beside oldest-first and the limit."""
     named = policy or ([] if objective else [recrawl.DEFAULT_POLICY])
@@ -101,6 +104,7 @@ def replay(
             failures=failures,
             not_modified=not_modified,
             window=window,
+            impute=impute,
             weights=weights,
             keep=keep,
             progress=done,

@@ -39,6 +39,7 @@ def replay(
     failures: str | float = 0.0,
     not_modified: str | float = 0.0,
     window: Window = None,
+    impute: bool = False,
     weights: str | Path | None = None,
     keep: str | Path | None = None,
     progress: Callable[[str], None] | None = None,
@@ -47,10 +48,10 @@ def replay(
     """Replay policies on traces; oldest-first and the limit are always beside them.
 
     Policies are names, objects, or those for each `objective`. With a file of `queries`, the
-    quality of answers is measured too. `weights` is a CSV file of url, weight. `keep` is a folder
-    for the raw runs. The other options are host_cap, parts, warm_up, discover, ties and seeds.
-    `progress` is called with the name of each run that is done. Several files are replayed in
-    parallel.
+    quality of answers is measured too. `weights` is a CSV file of url, weight. `impute` guesses
+    what failed visits of a store would have shown. `keep` is a folder for the raw runs. The
+    other options are host_cap, parts, warm_up, discover, ties and seeds. `progress` is called with
+    the name of each run that is done. Several files are replayed in parallel.
     """
     aims = [policy_for(each, queries if "search" in each else None) for each in _list(objective)]
     names = [*_list(policies), *aims] or [DEFAULT_POLICY]
@@ -59,6 +60,7 @@ def replay(
         "window": units.window(window),
         "cohort": cohort,
         "detector": detector,
+        "impute": impute,
     }
     options |= {
         "progress": progress,
