@@ -70,15 +70,15 @@ def recall(fast: Neighbours, exact: Neighbours) -> float:
 def learners(folder: str) -> tuple[float, float, float, float]:
     """Seconds per page and accuracy: of an SVM per page, expert and day; of one boosting for all."""
     data = prepare(read_trace(folder), PredictionProtocol(alpha=0.1, detector="digest"))
-    few = range(min(20, len(data.pages)))
+    few = range(min(20, len(data.target)))
     truth = data.truth[: len(few)] > 0
     TargetExperts(data, 0).vote(MAIN, 2, data.setup)  # compiles
     begin = perf_counter()
     by_svms = np.array([TargetExperts(data, page).vote(MAIN, K, data.setup) for page in few])
     svm_seconds = (perf_counter() - begin) / len(few)
     begin = perf_counter()
-    by_boosting = pooled_boosting(data.pages, data.related[MAIN], data.setup)[: len(few)]
-    boosting_seconds = (perf_counter() - begin) / len(data.pages)
+    by_boosting = pooled_boosting(data, data.related[MAIN])[: len(few)]
+    boosting_seconds = (perf_counter() - begin) / len(data.target)
     accuracy = [float(((p > 0) == truth).mean()) for p in (by_svms, by_boosting)]
     return svm_seconds, accuracy[0], boosting_seconds, accuracy[1]
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from recrawl import registry, units
@@ -90,7 +91,7 @@ def test_written_in_batches_as_at_once(monkeypatch, tmp_path):
 def test_the_readme_says_how_to_make_it_again(tmp_path):
     folder = write(make("leaders:follow=false"), tmp_path / "w")
     said = (folder / "README.md").read_text()
-    command = "recrawl world leaders:follow=false,followers=4,heed=0.9,shape=1.0,mean=0.1,again=0.0"
+    command = "recrawl world leaders:follow=false,followers=4,heed=0.9,shape=1.0,mean=0.1,again=0.0,repeats=1"
     assert f"`{command} --pages 300 --days 60 --seed 1`" in said
     assert "Window: 2026-01-01T00:00:00Z .. 2026-03-02T00:00:00Z\n" in said
 
@@ -311,3 +312,20 @@ def test_the_demo_log_is_printed_by_the_package():
     lines = done.stdout.splitlines()
     assert lines[0].startswith('{"url": "https://')
     assert len(lines) > 30_000
+
+
+@pytest.mark.parametrize(("repeats", "least", "most"), [(1, 0.0, 0.0), (5, 0.99, 1.0)])
+def test_changes_are_significant_where_words_are_repeated(repeats, least, most):
+    """A word that a version has r times, and the next not at all, adds r to the χ² statistic.
+
+    The degrees of freedom are the number of distinct words less 1, so words that come once each
+    are never significant, and 12 words that come 5 times among 40 others always are.
+    """
+    from recrawl.detectors.chi_squared import ChiSquared
+
+    world = make(f"leaders:repeats={repeats}", pages=100)
+    page = np.arange(100)
+    before, after = (
+        pa.table({"text": world.content.texts(page, page * 0 + edition)}) for edition in (0, 1)
+    )
+    assert least <= np.mean(ChiSquared().changed(before, after).to_pylist()) <= most

@@ -29,7 +29,6 @@ from recrawl.papers.radinsky.series.snapshots import (
     Snapshots,
     count_words,
     vocabulary,
-    word_shares,
 )
 
 
@@ -58,8 +57,7 @@ def snapshots(texts):
 
 
 def pages_of(snapshots, changed):
-    shares = word_shares(snapshots.counts)
-    return [page_days(snapshots, shares, i, row) for i, row in enumerate(changed)]
+    return [page_days(snapshots, i, row) for i, row in enumerate(changed)]
 
 
 def share(text, words):

@@ -94,7 +94,9 @@ def test_data_before_the_first_prediction_does_not_depend_on_later_days(traces, 
         np.testing.assert_array_equal(
             after.related[selection].weight, near.weight, err_msg=selection
         )
-    for one, other in zip(before.pages, after.pages, strict=True):
+    np.testing.assert_array_equal(after.page, before.page)
+    for row in range(len(before.page)):
+        one, other = before.days(row), after.days(row)
         np.testing.assert_array_equal(page_features(one)[:first], page_features(other)[:first])
         early = np.s_[:first, :first]
         np.testing.assert_array_equal(unigram_products(one)[early], unigram_products(other)[early])
@@ -180,3 +182,25 @@ def test_the_command(traces, tmp_path):
     assert "6 taken" in done.output
     assert (tmp_path / "report.md").read_text() in done.output + "\n"
     assert done.output.count("cross-correlation") == 1
+
+
+def test_experts_come_from_all_pages_however_few_are_targets(traces):
+    """`pages` draws targets only: each of them has the experts it has when all are targets."""
+    from dataclasses import replace
+
+    few = prepare(traces["true"], replace(SMALL, alpha=0.0, pages=4))
+    every = prepare(traces["true"], replace(SMALL, alpha=0.0, pages=64))
+    assert len(few.target) == 4
+    assert every.page[every.target].tolist() == list(range(64))
+    for selection, near in few.related.items():
+        page = np.where(near.row >= 0, few.page[near.row], -1)
+        other = every.related[selection]
+        place = few.page[few.target]  # row of the page where all are targets
+        expected = np.where(other.row >= 0, every.page[other.row], -1)[place]
+        np.testing.assert_array_equal(page, expected, err_msg=selection)
+        np.testing.assert_array_equal(near.weight, other.weight[place], err_msg=selection)
+        assert not np.isin(page[page >= 0], place).all(), selection
+    np.testing.assert_array_equal(few.truth, every.truth[few.page[few.target]])
+    kept = np.concatenate([few.target, *(near.row[near.row >= 0] for near in few.related.values())])
+    assert set(kept.tolist()) == set(range(len(few.page)))  # nothing is kept of other pages
+    assert len(few.snapshots.copy) == len(few.changed) == len(few.page) < 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -52,12 +52,14 @@ class Topical:
 
     seed: int
     topic: IntArray  #: of each page
+    repeats: int = field(default=1, kw_only=True)  #: of each word of a version, in its text
 
     def texts(self, page: IntArray, edition: IntArray) -> list[str]:
         """Equal for equal page and edition, different otherwise."""
         key = random_bits(page.astype(np.uint64), self.seed)
         lasting = self._words(page, key, LASTING)
         fleeting = self._words(page, mix(key ^ mix(edition.astype(np.uint64))), FLEETING)
+        fleeting = np.tile(fleeting, (1, self.repeats))
         rows = zip(lasting.tolist(), fleeting.tolist(), edition.tolist(), strict=True)
         return [f"{' '.join(old)}.\n{' '.join(new)}, revision {e}." for old, new, e in rows]
 

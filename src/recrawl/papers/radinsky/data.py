@@ -6,13 +6,13 @@ alone looks at all days, as it does in the paper.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from recrawl.errors import BadInput
+from recrawl.model import Neighbours
 from recrawl.papers.radinsky.algorithms import Setup
 from recrawl.papers.radinsky.features import PageDays, page_days
 from recrawl.papers.radinsky.relatedness.correlation import most_correlated
@@ -24,13 +24,14 @@ from recrawl.papers.radinsky.series.days import (
     days_of,
     snapshots_of,
     versions_by_day,
+    vocabulary_of,
 )
-from recrawl.papers.radinsky.series.snapshots import VOCABULARY_SIZE, Snapshots, word_shares
+from recrawl.papers.radinsky.series.snapshots import VOCABULARY_SIZE, Snapshots
 from recrawl.papers.radinsky.series.word_series import word_series
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
-    from recrawl.model import FloatArray, IntArray, Neighbours
+    from recrawl.model import FloatArray, IntArray
 
 TRAINING_SIZES = (30, 40, 50, 60, 70, 80, 90)  #: days, Figure 6
 EXPERT_COUNTS = (10, 15, 20, 25, 30)  #: Figure 7
@@ -40,7 +41,7 @@ EXPERT_COUNTS = (10, 15, 20, 25, 30)  #: Figure 7
 class PredictionProtocol:
     """Parameters of the experiment."""
 
-    pages: int = 300  #: at most
+    pages: int = 300  #: targets at most; every page may be an expert
     alpha: float = 0.3  #: a page's behaviour must flip on this share of the days
     n: int = 50  #: training days
     k: int = 20  #: experts besides the page itself
@@ -63,28 +64,32 @@ class PredictionProtocol:
 
 @dataclass(frozen=True)
 class ExperimentData:
-    """Pages, days and related pages; day 0 is the first day that any prediction needs."""
+    """Days of the targets and of the pages chosen as their experts, one row each.
 
+    Day 0 is the first day that any prediction needs.
+    """
+
+    page: IntArray  #: page of the trace, by row
+    target: IntArray  #: the rows that are predicted
     snapshots: Snapshots
     changed: FloatArray  #: pages × days
-    related: dict[str, Neighbours]  #: by selection method
+    related: dict[str, Neighbours]  #: by selection method: the experts of each target
     setup: Setup
     n_passing: int  #: pages that pass the filter
     n_present: int  #: pages of the trace
 
-    @cached_property
-    def pages(self) -> list[PageDays]:
-        shares = word_shares(self.snapshots.counts)
-        return [page_days(self.snapshots, shares, i, row) for i, row in enumerate(self.changed)]
+    def days(self, row: int) -> PageDays:
+        """The days of one page. Not kept: with many experts they would fill the memory."""
+        return page_days(self.snapshots, row, self.changed[row])
 
     @property
     def truth(self) -> FloatArray:
-        """Whether each page changed, pages × days predicted; NaN where unknown."""
-        return self.changed[:, self.setup.days + self.setup.ahead]
+        """Whether each target changed, targets × days predicted; NaN where unknown."""
+        return self.changed[self.target][:, self.setup.days + self.setup.ahead]
 
 
 def prepare(trace: Trace, protocol: PredictionProtocol) -> ExperimentData:
-    """Choose pages and days, count words, label changes, find related pages."""
+    """Choose targets and days, find experts among all pages, count words, label changes."""
     days, needed = days_of(trace), protocol.n + protocol.days + protocol.ahead
     if days < needed:
         raise BadInput(
@@ -92,51 +97,71 @@ def prepare(trace: Trace, protocol: PredictionProtocol) -> ExperimentData:
             "give a smaller --n or --days."
         )
     version = versions_by_day(trace, days)
-    chosen, changed, n_passing = choose_pages(trace, version, protocol)
+    target, n_passing = choose_targets(trace, version, protocol)
     before = max(TRAINING_SIZES) if protocol.figures else protocol.n
     begin = max(days - protocol.ahead - protocol.days - before - protocol.window, 0)
-    version, changed = version[chosen][:, begin:], changed[:, begin:]
-    end = changed.shape[1] - protocol.ahead
+    end = days - begin - protocol.ahead
     predicted = np.arange(end - protocol.days, end)
     setup = Setup(predicted, protocol.n, protocol.window, protocol.ahead)
-    first = setup.first
-    snapshots = snapshots_of(trace, version, words=protocol.words, until=first)
-    past = replace(snapshots, copy=snapshots.copy[:, max(first - protocol.n, 0) : first])
-    words = word_series(past)
-    most = max(*EXPERT_COUNTS, protocol.k) if protocol.figures else protocol.k
+    past = version[:, begin : begin + setup.first][:, -protocol.n :]
+    column = vocabulary_of(trace, past, words=protocol.words)
+    chosen = choose_experts(trace, past, target, column, protocol)
+    experts = [near.row[near.row >= 0] for near in chosen.values()]
+    page = np.unique(np.concatenate([target, *experts]))
     related = {
-        "graph": _linked(trace, version[:, first - 1], chosen, protocol.k),
-        "content": most_similar(past, protocol.k),
-        "correlation": most_correlated(words, most),
-        "warping": nearest_by_dtw(words, protocol.k),
+        name: Neighbours(np.where(near.row >= 0, np.searchsorted(page, near.row), -1), near.weight)
+        for name, near in chosen.items()
     }
-    return ExperimentData(snapshots, changed, related, setup, n_passing, int(trace.present().sum()))
+    return ExperimentData(
+        page,
+        np.searchsorted(page, target),
+        snapshots_of(trace, version[page, begin:], column),
+        changes_by_day(trace, version[page], protocol.detector)[:, begin:],
+        related,
+        setup,
+        n_passing,
+        int(trace.present().sum()),
+    )
 
 
-def choose_pages(
+def choose_experts(
+    trace: Trace, past: IntArray, target: IntArray, column: IntArray, protocol: PredictionProtocol
+) -> dict[str, Neighbours]:
+    """The pages of the whole trace most related to each target, by selection method (§6).
+
+    `past` is the version of every page on the `n` days before the first prediction.
+    """
+    snapshots = snapshots_of(trace, past, column)
+    words, k = word_series(snapshots), protocol.k
+    most = max(*EXPERT_COUNTS, k) if protocol.figures else k
+    return {
+        "graph": _linked(trace, past[:, -1], target, k),
+        "content": most_similar(snapshots, k, rows=target),
+        "correlation": most_correlated(words, most, rows=target),
+        "warping": nearest_by_dtw(words, k, rows=target),
+    }
+
+
+def choose_targets(
     trace: Trace, version: IntArray, protocol: PredictionProtocol
-) -> tuple[IntArray, FloatArray, int]:
-    """At most `protocol.pages` pages that pass the filter, their changes; how many pass."""
-    random = np.random.default_rng(protocol.seed)
+) -> tuple[IntArray, int]:
+    """At most `protocol.pages` pages that pass the filter; how many pass."""
     if protocol.alpha <= 0:
-        present = _present(version, protocol)
-        chosen = np.sort(random.permutation(present)[: protocol.pages])
-        return chosen, changes_by_day(trace, version[chosen], protocol.detector), len(present)
-    passing, changed = passing_pages(trace, version, protocol)
+        passing = _present(version, protocol)
+    else:
+        passing = passing_pages(trace, version, protocol)
     if len(passing) < 2:
         raise BadInput(
             f"At least 2 pages must change behaviour on a share alpha of the days. On {trace.name} "
             f"{len(passing)} do on {protocol.alpha:g}; give a smaller --alpha or another "
             "--detector."
         )
-    drawn = np.sort(random.permutation(len(passing))[: protocol.pages])
-    return passing[drawn], changed[drawn], len(passing)
+    drawn = np.random.default_rng(protocol.seed).permutation(passing)[: protocol.pages]
+    return np.sort(drawn), len(passing)
 
 
-def passing_pages(
-    trace: Trace, version: IntArray, protocol: PredictionProtocol
-) -> tuple[IntArray, FloatArray]:
-    """The pages whose behaviour flips on a share alpha of the days (§7.1), and their changes."""
+def passing_pages(trace: Trace, version: IntArray, protocol: PredictionProtocol) -> IntArray:
+    """The pages whose behaviour flips on a share alpha of the days (§7.1)."""
     present = _present(version, protocol)
     n_versions = (np.diff(version[present], axis=1) != 0).sum(axis=1)
     can_pass = 2 * n_versions >= protocol.alpha * (version.shape[1] - 2)
@@ -144,7 +169,8 @@ def passing_pages(
     changed = changes_by_day(trace, version[rows], protocol.detector)
     flips = np.abs(np.diff(changed, axis=1))
     share = np.nansum(flips, axis=1) / np.maximum(np.isfinite(flips).sum(axis=1), 1)
-    return rows[share >= protocol.alpha], changed[share >= protocol.alpha]
+    passing: IntArray = rows[share >= protocol.alpha]
+    return passing
 
 
 def _present(version: IntArray, protocol: PredictionProtocol) -> IntArray:
@@ -152,13 +178,11 @@ def _present(version: IntArray, protocol: PredictionProtocol) -> IntArray:
     return np.flatnonzero(version[:, -protocol.days - protocol.n :].max(axis=1) >= 0)
 
 
-def _linked(trace: Trace, version: IntArray, chosen: IntArray, k: int) -> Neighbours:
-    """Pages joined by the links on these versions of the chosen pages."""
+def _linked(trace: Trace, version: IntArray, target: IntArray, k: int) -> Neighbours:
+    """Pages joined to each target by the links on these versions of all pages."""
     links = trace.links.take(np.maximum(version, 0))
     n_links = np.diff(links.start)
-    source = np.repeat(np.arange(len(chosen)), n_links * (version >= 0))
-    target = links.page[links.target[np.repeat(version >= 0, n_links)]]
-    place = np.full(len(trace) + 1, -1)
-    place[chosen] = np.arange(len(chosen))
-    target = place[target]
-    return linked_pages(source[target >= 0], target[target >= 0], len(chosen), k)
+    source = np.repeat(np.arange(len(version)), n_links * (version >= 0))
+    linked = links.page[links.target[np.repeat(version >= 0, n_links)]]
+    inside = linked >= 0
+    return linked_pages(source[inside], linked[inside], len(version), k, rows=target)

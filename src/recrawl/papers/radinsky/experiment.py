@@ -62,7 +62,7 @@ def predict_changes(
 ) -> Predictions:
     """Run what is left of the experiment; `folder` keeps the results."""
     data = prepare(trace, protocol)
-    settings, n = _settings(data, protocol), len(data.changed)
+    settings, n = _settings(data, protocol), len(data.target)
     tasks = [
         ExperimentTask(f"pages-{targets[0]}", settings, _predict, (targets, protocol), "npz")
         for targets in (range(n)[i : i + PAGES_PER_TASK] for i in range(0, n, PAGES_PER_TASK))
@@ -72,7 +72,7 @@ def predict_changes(
     decisions = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     experts, k = data.related[MAIN], protocol.k
     experts = Neighbours(experts.row[:, :k], experts.weight[:, :k])
-    decisions["boosting over all"] = pooled_boosting(data.pages, experts, data.setup)
+    decisions["boosting over all"] = pooled_boosting(data, experts)
     return Predictions(protocol, decisions, data.truth, data.n_passing, data.n_present)
 
 
@@ -80,24 +80,21 @@ def _settings(data: ExperimentData, protocol: PredictionProtocol) -> str:
     """Digest of everything that shapes the results."""
     snapshots = data.snapshots
     related = [column for near in data.related.values() for column in (near.row, near.weight)]
-    arrays = (snapshots.counts.data, snapshots.copy, data.changed, *related)
+    arrays = (snapshots.counts.data, snapshots.copy, data.changed, data.target, *related)
     return digest(*arrays, asdict(protocol))
 
 
 def _predict(
     data: ExperimentData, targets: range, protocol: PredictionProtocol
 ) -> dict[str, FloatArray]:
-    """Decision values of every method for some pages."""
-    rows = [_predict_page(data, target, protocol) for target in targets]
+    """Decision values of every method for some targets."""
+    rows = [_predict_page(TargetExperts(data, target), protocol) for target in targets]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def _predict_page(
-    data: ExperimentData, target: int, protocol: PredictionProtocol
-) -> dict[str, FloatArray]:
-    label, setup, k = data.changed[target], data.setup, protocol.k
-    page = TargetExperts(data, target)
-    out = {"1D": change_frequency(label, setup) - 0.5, "2D": page.decisions(target, setup)}
+def _predict_page(page: TargetExperts, protocol: PredictionProtocol) -> dict[str, FloatArray]:
+    label, setup, k = page.label, page.data.setup, protocol.k
+    out = {"1D": change_frequency(label, setup) - 0.5, "2D": page.decisions(page.row, setup)}
     for selection in SELECTIONS:
         out[selection] = page.vote(selection, k, setup)
     union = relational_union([page.features(e) for e in page.experts(MAIN, k)[0]])
@@ -110,40 +107,41 @@ def _predict_page(
         for n in (size for size in TRAINING_SIZES if size <= setup.days[0]):
             other = replace(setup, n=n)
             out[f"n={n} 1D"] = change_frequency(label, other) - 0.5
-            out[f"n={n} 2D"] = page.decisions(target, other)
+            out[f"n={n} 2D"] = page.decisions(page.row, other)
             out[f"n={n} 3D"] = page.vote(MAIN, k, other)
     return out
 
 
 class TargetExperts:
-    """The experts of one target page; features and decisions of each are computed once."""
+    """The experts of one target; features and decisions of each are computed once."""
 
     def __init__(self, data: ExperimentData, target: int) -> None:
         self.data = data
-        self.target = target
+        self.target = target  #: its number among the targets
+        self.row = int(data.target[target])
+        self.label = data.changed[self.row]
+        self.days = data.days(self.row)
         self._features: dict[int, FeatureProducts] = {}
         self._decisions: dict[tuple[int, int], FloatArray] = {}
 
     def features(self, expert: int) -> FeatureProducts:
         if expert not in self._features:
-            pages = self.data.pages
-            other = None if expert == self.target else pages[expert]
-            self._features[expert] = feature_products(pages[self.target], other, self.data.setup)
+            other = None if expert == self.row else self.data.days(expert)
+            self._features[expert] = feature_products(self.days, other, self.data.setup)
         return self._features[expert]
 
     def decisions(self, expert: int, setup: Setup) -> FloatArray:
         """Decision value of one expert on each day."""
         key = (expert, setup.n)
         if key not in self._decisions:
-            label = self.data.changed[self.target]
-            self._decisions[key] = single_expert(self.features(expert), label, setup)
+            self._decisions[key] = single_expert(self.features(expert), self.label, setup)
         return self._decisions[key]
 
     def experts(self, selection: str, k: int) -> tuple[list[int], FloatArray]:
         """The target itself, with weight 1, and the k most related pages; their weights."""
         near = self.data.related[selection]
         row, weight = near.row[self.target, :k], near.weight[self.target, :k]
-        return [self.target, *row[row >= 0].tolist()], np.append(1.0, weight[row >= 0])
+        return [self.row, *row[row >= 0].tolist()], np.append(1.0, weight[row >= 0])
 
     def vote(self, selection: str, k: int, setup: Setup) -> FloatArray:
         """Weighted vote of the experts on each day, less a half."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from recrawl.papers.radinsky.series.snapshots import word_shares
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,11 +31,11 @@ class PageDays:
     changed: FloatArray  #: by day: 1 if it differs from the day before, 0 if not; NaN unknown
 
 
-def page_days(snapshots: Snapshots, shares: Any, page: int, changed: FloatArray) -> PageDays:
-    """One page of the snapshots; `shares` are the unigram distributions of all copies."""
+def page_days(snapshots: Snapshots, page: int, changed: FloatArray) -> PageDays:
+    """One page of the snapshots."""
     copies, copy = np.unique(snapshots.copy[page], return_inverse=True)
     missing = int(len(copies) > 0 and copies[0] < 0)
-    own = shares[copies[missing:]]
+    own = word_shares(snapshots.counts[copies[missing:]])
     return PageDays(copy - missing, own, (own @ own.T).toarray(), changed)
 
 

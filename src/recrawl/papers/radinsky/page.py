@@ -230,11 +230,10 @@ def other_seeds(_: Any) -> str:
 def accuracies(trace: Trace) -> dict[str, FloatArray]:
     """Accuracy of each page with 1D, 2D and 3D features."""
     data = prepare(trace, WORLD_PROTOCOL)
-    setup, rows = data.setup, range(len(data.pages))
-    pages = [TargetExperts(data, row) for row in rows]
+    setup, pages = data.setup, [TargetExperts(data, i) for i in range(len(data.target))]
     decisions = {
-        "1D": [change_frequency(data.changed[row], setup) - 0.5 for row in rows],
-        "2D": [page.decisions(page.target, setup) for page in pages],
+        "1D": [change_frequency(page.label, setup) - 0.5 for page in pages],
+        "2D": [page.decisions(page.row, setup) for page in pages],
         "3D": [page.vote(MAIN, WORLD_PROTOCOL.k, setup) for page in pages],
     }
     return {name: measure(np.array(d), data.truth).accuracy for name, d in decisions.items()}
@@ -253,7 +252,7 @@ def pages_by_filter(_: Any) -> str:
         trace = open_trace(path)
         version = versions_by_day(trace, days_of(trace))
         cells = [
-            f"{len(passing_pages(trace, version, PredictionProtocol(detector=detector))[0]):,}"
+            f"{len(passing_pages(trace, version, PredictionProtocol(detector=detector))):,}"
             for detector in ("chi-squared", "digest")
         ]
         rows.append([path.name, f"{len(trace):,}", *cells])

@@ -6,16 +6,18 @@ of the features of its experts. Unknown features stay NaN: the trees handle them
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recrawl.lab.learners import learner
-from recrawl.papers.radinsky.algorithms import Setup, change_frequency
+from recrawl.papers.radinsky.algorithms import change_frequency
 from recrawl.papers.radinsky.features import page_features, relation_features
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, Neighbours
+    from recrawl.papers.radinsky.data import ExperimentData
     from recrawl.papers.radinsky.features import PageDays
 
 RETRAIN_DAYS = 10  #: days from one training to the next
@@ -29,11 +31,11 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def pooled_boosting(pages: list[PageDays], related: Neighbours, setup: Setup) -> FloatArray:
-    """Probability of a change less a half, pages × days predicted."""
-    table = _features(pages, related, setup)  # pages × days × features
-    label = np.array([page.changed for page in pages])
-    out = np.zeros((len(pages), len(setup.days)))
+def pooled_boosting(data: ExperimentData, related: Neighbours) -> FloatArray:
+    """Probability of a change less a half, targets × days predicted."""
+    setup, label = data.setup, data.changed[data.target]
+    table = _features(data, related)  # targets × days × features
+    out = np.zeros((len(label), len(setup.days)))
     for at in range(0, len(setup.days), RETRAIN_DAYS):
         first, predicted = int(setup.days[at]), setup.days[at : at + RETRAIN_DAYS]
         past = np.arange(max(first - setup.n + 1, 0), first - setup.ahead + 1)
@@ -41,7 +43,7 @@ def pooled_boosting(pages: list[PageDays], related: Neighbours, setup: Setup) ->
         known = np.isfinite(truth)
         rows = table[:, predicted].reshape(-1, table.shape[2])
         p = boosted_probability(table[:, past][known], truth[known] > 0, rows)
-        out[:, at : at + RETRAIN_DAYS] = p.reshape(len(pages), -1) - 0.5
+        out[:, at : at + RETRAIN_DAYS] = p.reshape(len(label), -1) - 0.5
     return out
 
 
@@ -55,21 +57,25 @@ def boosted_probability(examples: FloatArray, yes: BoolArray, rows: FloatArray) 
     return p
 
 
-def _features(pages: list[PageDays], related: Neighbours, setup: Setup) -> FloatArray:
-    days, window = len(pages[0].changed), setup.window
-    every_day = Setup(np.arange(days), setup.n, window, setup.ahead)
-    own = [page_features(page, window=window, ahead=setup.ahead) for page in pages]
-    shape = (days, own[0].shape[1] + 3 * window + 1)
+def _features(data: ExperimentData, related: Neighbours) -> FloatArray:
+    setup, window = data.setup, data.setup.window
+    every_day = replace(setup, days=np.arange(data.changed.shape[1]))
+
+    def own_features(page: PageDays) -> FloatArray:
+        return page_features(page, window=window, ahead=setup.ahead)
+
     tables = []
-    for number, page in enumerate(pages):
-        is_expert = related.row[number] >= 0
+    for number, row in enumerate(data.target):
+        page, is_expert = data.days(row), related.row[number] >= 0
         experts = [
-            np.column_stack([own[e], relation_features(page, pages[e], window=window)])
-            for e in related.row[number][is_expert]
+            np.column_stack([own_features(other), relation_features(page, other, window=window)])
+            for other in map(data.days, related.row[number][is_expert])
         ]
+        own = own_features(page)
         frequency = change_frequency(page.changed, every_day)
+        shape = (len(own), own.shape[1] + 3 * window + 1)
         mean = _weighted_mean(experts, related.weight[number][is_expert], shape)
-        tables.append(np.column_stack([own[number], frequency, mean]))
+        tables.append(np.column_stack([own, frequency, mean]))
     return np.array(tables)
 
 

@@ -31,12 +31,18 @@ LAGS = (0, 7)  #: days by which a related page may lead; (1, 7) finds only pages
 
 
 def most_correlated(
-    words: WordSeries, k: int = 20, *, lags: tuple[int, int] = LAGS, exact: bool = False
+    words: WordSeries,
+    k: int = 20,
+    *,
+    rows: IntArray | None = None,
+    lags: tuple[int, int] = LAGS,
+    exact: bool = False,
 ) -> Neighbours:
-    """The k pages most similar to each; fewer where not enough pages have words that move together.
+    """The k of all pages most similar to each page, or to each of `rows`.
 
-    Compares the candidates that share the moving words of highest TF-IDF, and skips those that
-    cannot be among the k; with `exact`, compares all pages.
+    Fewer where not enough pages have words that move together. Compares the candidates that share
+    the moving words of highest TF-IDF, and skips those that cannot be among the k; with `exact`,
+    compares all pages.
     """
     min_lag, max_lag = lags
     if not 0 <= min_lag <= max_lag:
@@ -47,14 +53,15 @@ def most_correlated(
     moves = words.slot >= 0
     total = np.bincount(owner[moves], words.weight[moves], minlength=words.pages)
     begins, entries = words.inverted(moves)
+    owners_found = owner[entries]
     reach = (words.pages, np.iinfo(np.int64).max) if exact else (MAX_CANDIDATES, INDEX_WORDS)
 
-    def search(begin: int, end: int, row: IntArray, value: FloatArray) -> None:
-        rest = (begin, end, min_lag, max_lag, *reach, row, value)
-        _search(*columns, z, begins, owner[entries], *rest)
+    def search(some: IntArray, row: IntArray, value: FloatArray) -> None:
+        _search(*columns, z, begins, owners_found, some, min_lag, max_lag, *reach, row, value)
 
-    row, value = search_all(search, words.pages, k)
-    return as_neighbours(row, value / np.maximum(total, 1e-300)[:, None])
+    asked = np.arange(words.pages) if rows is None else np.asarray(rows, np.int64)
+    row, value = search_all(search, asked, k)
+    return as_neighbours(row, value / np.maximum(total[asked], 1e-300)[:, None])
 
 
 @njit(cache=True, nogil=True)
@@ -104,13 +111,14 @@ def _similarity(start, word, weight, slot, z, p, e, min_lag, max_lag):  # type: 
 
 @njit(cache=True, nogil=True)
 def _search(  # type: ignore[no-untyped-def]
-    start, word, weight, slot, z, begins, owner, begin, end,
+    start, word, weight, slot, z, begins, owner, asked,
     min_lag, max_lag, max_candidates, index_words, row, value,
 ):  # fmt: skip
-    """Fill row and value of the pages from begin to end with their most similar pages."""
+    """Fill row and value of the pages asked with the pages most similar to each."""
     pages, k = len(start) - 1, row.shape[1]
     bound = np.zeros(pages)
-    for p in range(begin, end):
+    for i in range(len(asked)):
+        p = asked[i]
         entries = np.arange(start[p], start[p + 1])
         entries = entries[(slot[entries] >= 0) & (weight[entries] > 0)]
         entries = entries[np.argsort(-weight[entries])]
@@ -124,8 +132,8 @@ def _search(  # type: ignore[no-untyped-def]
         candidates = candidates[np.argsort(-bound[candidates])][:max_candidates]
         n = 0
         for e in candidates:
-            if n == k and bound[e] + rest <= value[p - begin, k - 1]:
+            if n == k and bound[e] + rest <= value[i, k - 1]:
                 break
             worth = _similarity(start, word, weight, slot, z, p, e, min_lag, max_lag)
             if worth > 0:
-                n = insert(row[p - begin], value[p - begin], n, e, worth)
+                n = insert(row[i], value[i], n, e, worth)

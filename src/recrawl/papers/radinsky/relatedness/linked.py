@@ -14,14 +14,19 @@ if TYPE_CHECKING:
     from recrawl.model import IntArray
 
 
-def linked_pages(source: IntArray, target: IntArray, pages: int, k: int = 20) -> Neighbours:
-    """Pages that a link joins; link i goes from row source[i] to row target[i]. Each weighs 1.
+def linked_pages(
+    source: IntArray, target: IntArray, pages: int, k: int = 20, *, rows: IntArray | None = None
+) -> Neighbours:
+    """Pages that a link joins to each page, or to each of `rows`. Each weighs 1.
 
-    Of more than k, those that share most neighbours with the page; the paper does not say.
+    Link i goes from row source[i] to row target[i]. Of more than k, those that share most
+    neighbours with the page; the paper does not say.
     """
     apart = source != target
     ones = np.ones(int(apart.sum()), np.float32)
     graph = csr_matrix((ones, (source[apart], target[apart])), shape=(pages, pages))
     graph = ((graph + graph.T) > 0).astype(np.float32)
-    best = highest(graph + (graph @ graph).multiply(graph), k, own=np.arange(pages))
+    own = np.arange(pages) if rows is None else np.asarray(rows)
+    near = graph[own]
+    best = highest(near + (near @ graph).multiply(near), k, own=own)
     return Neighbours(best.row, (best.row >= 0).astype(np.float64))

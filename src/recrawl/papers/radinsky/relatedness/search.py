@@ -25,17 +25,18 @@ THREADS = 2
 
 
 def search_all(
-    search: Callable[[int, int, IntArray, FloatArray], None], pages: int, k: int
+    search: Callable[[IntArray, IntArray, FloatArray], None], asked: IntArray, k: int
 ) -> tuple[IntArray, FloatArray]:
-    """Rows and values of the k best pages of each page, in threads; row -1 where there are fewer.
+    """Rows and values of the k best pages for each page asked, in threads; row -1 if fewer.
 
-    `search(begin, end, row, value)` fills in those of the pages from begin to end.
+    `search(some, row, value)` fills in those of some of the pages asked.
     """
-    row, value = np.full((pages, k), -1, np.int64), np.zeros((pages, k))
-    edges = np.linspace(0, pages, min(pages, CHUNKS) + 1).astype(int)
+    n = len(asked)
+    row, value = np.full((n, k), -1, np.int64), np.zeros((n, k))
+    edges = np.linspace(0, n, min(n, CHUNKS) + 1).astype(int)
     with ThreadPoolExecutor(THREADS) as pool:
         jobs = [
-            pool.submit(search, a, b, row[a:b], value[a:b])
+            pool.submit(search, asked[a:b], row[a:b], value[a:b])
             for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
         ]
         for job in jobs:

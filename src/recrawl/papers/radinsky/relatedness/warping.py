@@ -33,9 +33,14 @@ FRAME = 5  #: days in a frame; the mean of a frame stands for it in the lower bo
 
 
 def nearest_by_dtw(
-    words: WordSeries, k: int = 20, *, band: int = BAND, exact: bool = False
+    words: WordSeries,
+    k: int = 20,
+    *,
+    rows: IntArray | None = None,
+    band: int = BAND,
+    exact: bool = False,
 ) -> Neighbours:
-    """The k pages nearest to each.
+    """The k of all pages nearest to each page, or to each of `rows`.
 
     Compares the candidates that share the words of highest TF-IDF, and warps them only where a
     lower bound from frames (Keogh & Pazzani 2000) allows them among the k; with `exact`, all pages.
@@ -47,11 +52,12 @@ def nearest_by_dtw(
     begins, entries = words.inverted(np.ones(len(words.word), np.bool_))
     owner = owners(words.start)[entries]
 
-    def search(begin: int, end: int, row: IntArray, value: FloatArray) -> None:
-        rest = (*frames, begins, entries, owner, begin, end, band, exact, row, value)
+    def search(some: IntArray, row: IntArray, value: FloatArray) -> None:
+        rest = (*frames, begins, entries, owner, some, band, exact, row, value)
         _search(*columns, words.series, *rest)
 
-    row, value = search_all(search, words.pages, k)
+    asked = np.arange(words.pages) if rows is None else np.asarray(rows, np.int64)
+    row, value = search_all(search, asked, k)
     return as_neighbours(row, np.where(row >= 0, 1.0 / (1.0 - value), 0.0))
 
 
@@ -154,14 +160,15 @@ def _distance(  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _search(  # type: ignore[no-untyped-def]
     start, word, weight, level, slot, series, mean, high, low, begins, entries, owner,
-    begin, end, band, exact, row, value,
+    asked, band, exact, row, value,
 ):  # fmt: skip
-    """Fill row and value (minus the distance per weight and day) of the pages from begin to end."""
+    """Fill row and value (minus the distance per weight and day) of the pages asked."""
     pages, k, days = len(start) - 1, row.shape[1], series.shape[1]
     saved = np.zeros(pages)
     pairs = np.empty((np.diff(start).max() if pages else 0, 2), np.int64)
     line = np.full(days + 1, np.inf)
-    for p in range(begin, end):
+    for i in range(len(asked)):
+        p = asked[i]
         own = np.arange(start[p], start[p + 1])
         own = own[weight[own] > 0]
         scale = max(weight[own].sum() * days, 1e-300)
@@ -172,13 +179,13 @@ def _search(  # type: ignore[no-untyped-def]
             candidates = _candidates(word, weight, level, begins, entries, owner, own, p, saved)
         n = 0
         for e in candidates:
-            limit = np.inf if exact or n < k else -value[p - begin, k - 1] * scale
+            limit = np.inf if exact or n < k else -value[i, k - 1] * scale
             distance = _distance(
                 start, word, weight, level, slot, series, mean, high, low,
                 p, e, band, limit, pairs, line,
             )  # fmt: skip
             if distance < np.inf:
-                n = insert(row[p - begin], value[p - begin], n, e, -distance / scale)
+                n = insert(row[i], value[i], n, e, -distance / scale)
 
 
 @njit(cache=True, nogil=True)

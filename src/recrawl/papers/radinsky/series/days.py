@@ -6,23 +6,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+from scipy.sparse import vstack
 
 from recrawl import registry
 from recrawl.errors import BadInput
 from recrawl.history.arrow import values
 from recrawl.model import DAY
+from recrawl.page.word_buckets import N_BUCKETS, document_counts
 from recrawl.papers.radinsky.series.snapshots import (
+    MAX_CHARACTERS,
     VOCABULARY_SIZE,
     Snapshots,
     count_words,
-    vocabulary,
+    most_frequent,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from recrawl.lab.trace import Trace
     from recrawl.model import FloatArray, IntArray
 
-BATCH = 1_000  #: pairs of versions that a detector compares at a time
+BATCH = 1_000  #: texts, or pairs of them, read at a time
 
 
 def days_of(trace: Trace) -> int:
@@ -47,15 +52,29 @@ def versions_by_day(trace: Trace, days: int) -> IntArray:
     return np.where(live >= 0, same[live], -1)
 
 
-def snapshots_of(
-    trace: Trace, version: IntArray, *, words: int = VOCABULARY_SIZE, until: int | None = None
-) -> Snapshots:
-    """Word counts of these versions; the vocabulary is taken from the days before `until`."""
+def vocabulary_of(trace: Trace, version: IntArray, *, words: int = VOCABULARY_SIZE) -> IntArray:
+    """The vocabulary of the texts of these versions."""
+    frequency = sum(
+        (document_counts(texts, MAX_CHARACTERS) for texts in _texts(trace, version)),
+        np.zeros(N_BUCKETS, np.int64),
+    )
+    return most_frequent(frequency, words)
+
+
+def snapshots_of(trace: Trace, version: IntArray, column: IntArray | None = None) -> Snapshots:
+    """Word counts of these versions; `column` is a vocabulary, by default that of their texts."""
+    column = vocabulary_of(trace, version) if column is None else column
+    counts = vstack([count_words(texts, column) for texts in _texts(trace, version)], format="csr")
     versions = np.unique(version[version >= 0])
-    texts = trace.contents["text"].take(pa.array(versions)).combine_chunks()
-    early = texts.filter(pa.array(np.isin(versions, version[:, :until])))
-    counts = count_words(texts, vocabulary(early, size=words))
     return Snapshots(counts, np.where(version >= 0, np.searchsorted(versions, version), -1))
+
+
+def _texts(trace: Trace, version: IntArray) -> Iterator[pa.Array]:
+    """Texts of the distinct versions, ascending, in batches: all at once may fill the memory."""
+    versions = np.unique(version[version >= 0])
+    for begin in range(0, max(len(versions), 1), BATCH):
+        some = pa.array(versions[begin : begin + BATCH])
+        yield trace.contents["text"].take(some).combine_chunks()
 
 
 def changes_by_day(trace: Trace, version: IntArray, detector: str) -> FloatArray:

@@ -54,9 +54,13 @@ def vocabulary(
     texts: pa.Array, *, size: int = VOCABULARY_SIZE, characters: int = MAX_CHARACTERS
 ) -> IntArray:
     """Column of each bucket of words; -1 for all but the `size` words that most texts contain."""
+    return most_frequent(document_counts(texts, characters), size)
+
+
+def most_frequent(document_frequency: IntArray, size: int) -> IntArray:
+    """The vocabulary of the `size` buckets with the highest document frequency."""
     if size < 1:
         raise BadInput(f"words, the size of the vocabulary, must be 1 or more. Got {size}.")
-    document_frequency = document_counts(texts, characters)
     n_words = min(size, int((document_frequency > 0).sum()))
     words = np.argsort(-document_frequency, kind="stable")[:n_words]
     column = np.full(N_BUCKETS, -1)
