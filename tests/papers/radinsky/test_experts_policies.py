@@ -88,7 +88,7 @@ def test_experts_are_of_the_same_topic(trace):
     topic = topic.truth["topic"][
         np.argsort(MemoryHistory(trace.urls, make("detector", "digest"), seen=0.0).pages().key)
     ]
-    row = policy.experts_.row
+    row = policy.selection_.experts.row
     assert (topic[row] == topic[:, None])[row >= 0].mean() > 0.8
 
 
@@ -145,7 +145,9 @@ def test_the_coin_takes_pages_by_their_probability():
 
 def test_wrong_arguments_are_named():
     history = SampleHistory(sample_pages())
-    with pytest.raises(BadInput, match=r"by must be one of frequency, content, experts. Got 'x'"):
+    with pytest.raises(
+        BadInput, match=r"by must be one of frequency, content, experts, mean-experts. Got 'x'"
+    ):
         Coin(by="x").learn(history, history.pages(), NOW)
     with pytest.raises(BadInput, match=r"learner must be one of boosting, svm. Got 'x'"):
         Content(learner="x").learn(history, history.pages(), NOW)

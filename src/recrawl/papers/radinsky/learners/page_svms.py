@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.model import rows_of
-from recrawl.papers.radinsky.learners.platt import fit_platt, probability
-from recrawl.papers.radinsky.learners.svm import fit_svm, polynomial
+from recrawl.papers.radinsky.learners.platt import fit_calibrated, probability
+from recrawl.papers.radinsky.learners.svm import polynomial
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, KeyArray
 
 MIN_EXAMPLES = 8  #: of a page; with fewer, its share of changes is used
 MAX_EXAMPLES = 100  #: of a page, the newest
-FOLDS = 3
 COST = 1.0
 
 
@@ -86,16 +85,6 @@ def _fit(rows: FloatArray, yes: BoolArray) -> PageSvm:
     deviation = np.where(deviation > 1e-12, deviation, np.inf)  # a constant column is ignored
     scaled = centred / deviation
     kernel = polynomial(scaled @ scaled.T, rows.shape[1])
-    y, cost = np.where(yes, 1.0, -1.0), np.full(len(yes), COST)
-    held_out = np.empty(len(yes))
-    number = np.where(yes, np.cumsum(yes), np.cumsum(~yes))  # every fold has both labels
-    for fold in range(FOLDS):
-        out = number % FOLDS == fold
-        weight, threshold, _ = fit_svm(
-            np.ascontiguousarray(kernel[np.ix_(~out, ~out)]), y[~out], cost[~out]
-        )
-        held_out[out] = kernel[np.ix_(out, ~out)] @ weight - threshold
-    weight, threshold, _ = fit_svm(kernel, y, cost)
+    weight, threshold, line = fit_calibrated(kernel, yes, COST)
     ends = scaled.min(axis=0), scaled.max(axis=0)
-    line = fit_platt(held_out, yes)
     return PageSvm(scaled, *ends, mean, deviation, weight, float(threshold), line)

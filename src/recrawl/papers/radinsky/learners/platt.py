@@ -5,42 +5,79 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import njit
+
+from recrawl.papers.radinsky.learners.svm import fit_svm
 
 if TYPE_CHECKING:
-    from recrawl.model import BoolArray, FloatArray
+    from recrawl.model import FloatArray
 
 MAX_STEPS = 100
 RIDGE = 1e-12  #: added to the Hessian's diagonal
 MIN_STEP = 1e-10  #: of the line search
 TOLERANCE = 1e-5  #: of the gradient
+FOLDS = 3
 
 
-def fit_platt(decision: FloatArray, yes: BoolArray) -> tuple[float, float]:
+@njit(cache=True, nogil=True)
+def fit_calibrated(kernel, yes, cost):  # type: ignore[no-untyped-def]
+    """Weight of each example, the threshold, and Platt's line of an SVM.
+
+    The line is fitted to decision values of examples that the SVM was not trained on. Every fold
+    has both labels if there are enough of them.
+    """
+    n = len(yes)
+    y, costs = np.where(yes, 1.0, -1.0), np.full(n, cost)
+    number = np.where(yes, np.cumsum(yes), np.cumsum(~yes))
+    held_out = np.empty(n)
+    for fold in range(FOLDS):
+        inside, outside = (
+            np.flatnonzero(number % FOLDS != fold),
+            np.flatnonzero(number % FOLDS == fold),
+        )
+        rows = kernel[inside]
+        weight, threshold, _ = fit_svm(
+            np.ascontiguousarray(rows[:, inside]), y[inside], costs[inside]
+        )
+        for i in outside:
+            held_out[i] = -threshold
+            for j in range(len(inside)):
+                held_out[i] += weight[j] * kernel[i, inside[j]]
+    weight, threshold, _ = fit_svm(kernel, y, costs)
+    return weight, threshold, fit_platt(held_out, yes)
+
+
+@njit(cache=True, nogil=True)
+def fit_platt(decision, yes):  # type: ignore[no-untyped-def]
     """The line (a, b) of p = 1 / (1 + e^{a · decision + b}).
 
     Targets are (N₊ + 1) / (N₊ + 2) and 1 / (N₋ + 2), so no probability is 0 or 1. The decision
     values must be of examples that the classifier was not trained on.
     """
-    n_yes = int(yes.sum())
+    n_yes = yes.sum()
     n_no = len(yes) - n_yes
     target = np.where(yes, (n_yes + 1) / (n_yes + 2), 1 / (n_no + 2))
-    line = np.array([0.0, np.log((n_no + 1) / (n_yes + 1))])
-    design = np.column_stack([decision, np.ones(len(decision))])
-    loss = _loss(design @ line, target)
+    a, b = 0.0, np.log((n_no + 1) / (n_yes + 1))
+    loss = _loss(a * decision + b, target)
     for _ in range(MAX_STEPS):
-        p = probability(design @ line, (1.0, 0.0))
-        gradient = design.T @ (target - p)
-        if np.abs(gradient).max() < TOLERANCE:
+        p = 1.0 / (1.0 + np.exp(np.minimum(np.maximum(a * decision + b, -700.0), 700.0)))
+        slope, curvature = target - p, p * (1 - p)
+        by_a, by_b = (decision * slope).sum(), slope.sum()
+        if max(abs(by_a), abs(by_b)) < TOLERANCE:
             break
-        hessian = (design * (p * (1 - p))[:, None]).T @ design + RIDGE * np.eye(2)
-        step = np.linalg.solve(hessian, gradient)
+        aa = (decision * decision * curvature).sum() + RIDGE
+        ab, bb = (decision * curvature).sum(), curvature.sum() + RIDGE
+        size = 1.0 / (aa * bb - ab * ab)
+        step_a, step_b = (bb * by_a - ab * by_b) * size, (aa * by_b - ab * by_a) * size
         size = 1.0
-        while size > MIN_STEP and (new := _loss(design @ (line - size * step), target)) > loss:
+        new = _loss((a - step_a) * decision + b - step_b, target)
+        while size > MIN_STEP and new > loss:
             size /= 2
+            new = _loss((a - size * step_a) * decision + b - size * step_b, target)
         if size <= MIN_STEP:
             break
-        line, loss = line - size * step, new
-    return float(line[0]), float(line[1])
+        a, b, loss = a - size * step_a, b - size * step_b, new
+    return a, b
 
 
 def probability(decision: FloatArray, line: tuple[float, float]) -> FloatArray:
@@ -50,6 +87,10 @@ def probability(decision: FloatArray, line: tuple[float, float]) -> FloatArray:
     return p
 
 
-def _loss(z: FloatArray, target: FloatArray) -> float:
+@njit(cache=True, nogil=True)
+def _loss(z, target):  # type: ignore[no-untyped-def]
     """Cross-entropy of the targets."""
-    return float((np.logaddexp(0.0, z) - (1 - target) * z).sum())
+    total = 0.0
+    for i in range(len(z)):
+        total += max(z[i], 0.0) + np.log1p(np.exp(-abs(z[i]))) - (1 - target[i]) * z[i]
+    return total

@@ -14,13 +14,11 @@ import numpy as np
 from recrawl.auto import trees
 from recrawl.errors import BadInput
 from recrawl.history.intervals import past
-from recrawl.model import DAY, Forecast, Neighbours, rows_of
+from recrawl.model import Forecast, rows_of
 from recrawl.papers.radinsky.learners.page_svms import fit_page_svms
 from recrawl.papers.radinsky.live.past_examples import PastExamples
+from recrawl.papers.radinsky.live.selection import LOOK_DAYS, ExpertSelection, is_due
 from recrawl.papers.radinsky.live.visit_log import VisitLog
-from recrawl.papers.radinsky.relatedness.correlation import most_correlated
-from recrawl.papers.radinsky.relatedness.cosine import most_similar
-from recrawl.papers.radinsky.series.word_series import word_series
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
 
@@ -165,33 +163,21 @@ class ExpertsForecaster(ContentForecaster):
     """
 
     k: int = 20
-    look_days: float = 28.0
-    experts_: Neighbours | None = field(default=None, init=False)
-    experts_key_: KeyArray | None = field(default=None, init=False)
-    selected_at_: Time | None = field(default=None, init=False)
+    look_days: float = LOOK_DAYS
+    selection_: ExpertSelection | None = field(default=None, init=False)
 
     def _find_experts(self, log: VisitLog, now: Time) -> None:
-        current = self._experts(log) is not None
-        if (current and not is_due(self.selected_at_, now, self.look_days)) or not log.fetched:
-            return
-        snapshots = log.snapshots()
-        experts = most_correlated(word_series(snapshots), self.k)
-        without = np.flatnonzero(experts.row[:, 0] < 0)
-        similar = most_similar(snapshots, self.k, rows=without)
-        experts.row[without], experts.weight[without] = similar.row, similar.weight
-        self.experts_, self.experts_key_, self.selected_at_ = experts, log.key.copy(), now
-
-    def _experts(self, log: VisitLog) -> Neighbours | None:
-        """The experts of the pages in the log; None if they were selected for other pages."""
-        same = self.experts_key_ is not None and np.array_equal(self.experts_key_, log.key)
-        return self.experts_ if same else None
+        if self.selection_ is None:
+            self.selection_ = ExpertSelection(self.k, self.look_days, or_similar=True)
+        self.selection_.update(log, now)
 
     def _past_expert_features(self, examples: PastExamples) -> FloatArray:
         page = examples.past.page
         unknown = np.full(len(page), np.nan)
-        if self.experts_ is None:
+        experts = self.selection_.experts if self.selection_ else None
+        if experts is None:
             return np.column_stack([unknown] * N_EXPERT_FEATURES)
-        row, weight = self.experts_.row[page], self.experts_.weight[page]
+        row, weight = experts.row[page], experts.weight[page]
         visited, changed = examples.visited(row), examples.visited(row, changed=True)
         means = _weighted_means([visited, changed], weight)
         return np.column_stack([*means, unknown, unknown, unknown, weight.sum(axis=1)])
@@ -203,7 +189,7 @@ class ExpertsForecaster(ContentForecaster):
         whether it changed at its last visit; how far its words moved.
         """
         own = super()._features(log, rows, at)
-        experts = self._experts(log)
+        experts = self.selection_.of(log) if self.selection_ else None
         if experts is None:
             return np.column_stack([own, np.full((len(rows), N_EXPERT_FEATURES), np.nan)])
         row, weight = experts.row[rows], experts.weight[rows]
@@ -225,8 +211,3 @@ def _weighted_means(values: list[FloatArray], weight: FloatArray) -> list[FloatA
         np.divide((value * weight).sum(axis=1), total, out=unknown.copy(), where=total > 0)
         for value in values
     ]
-
-
-def is_due(last: Time | None, now: Time, days: float) -> bool:
-    """Whether `days` have passed since `last`, or there is no `last`."""
-    return last is None or now - last >= days * DAY

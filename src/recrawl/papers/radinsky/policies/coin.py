@@ -7,35 +7,36 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from recrawl.errors import BadInput
-from recrawl.papers.radinsky.live.forecasters import ContentForecaster, ExpertsForecaster
+from recrawl.papers.radinsky.live.forecasters import ExpertsForecaster
+from recrawl.papers.radinsky.live.vote import ExpertVote, change_share
 from recrawl.random import uniform
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages, Time
     from recrawl.protocols import History
 
-ESTIMATES = ("frequency", "content", "experts")
+ESTIMATES = ("frequency", "content", "experts", "mean-experts")
 MIN_P = 1e-9  #: probabilities stay this far from 0 and 1, so every page is taken in the end
 
 
 class Coin:
     """Goes through the pages in random order, takes each with its probability of a change; repeats.
 
-    The probability is the share of visits that showed a change (`by="frequency"`, 1D), or that of
-    "content" (2D) or "experts" (3D), by default from one calibrated SVM per page.
+    The probability is the share of visits that showed a change (`by="frequency"`, 1D), that of a
+    calibrated SVM per page ("content", 2D), or the vote of one per page and expert ("experts", 3D).
+    "mean-experts" is not in the paper: one SVM per page, over weighted means of its experts.
     """
 
     name: ClassVar[str] = "coin"
-    forecaster_: ContentForecaster | None = None
+    forecaster_: ExpertVote | ExpertsForecaster | None = None
 
-    def __init__(self, *, by: str = "frequency", learner: str = "svm", seed: int = 0) -> None:
+    def __init__(self, *, by: str = "frequency", seed: int = 0) -> None:
         self.by = by
-        self.learner = learner
         self.seed = seed
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         if self.forecaster_ is None or self.by == "frequency":
-            p = (pages.n_changes + 0.5) / (pages.n_compared + 1.0)
+            p = change_share(pages)
         else:
             p = self.forecaster_.forecast(pages, now).p_change
         p = np.clip(p, MIN_P, 1 - MIN_P)
@@ -50,6 +51,8 @@ class Coin:
         if self.by == "frequency":
             return
         if self.forecaster_ is None:
-            forecaster = ContentForecaster if self.by == "content" else ExpertsForecaster
-            self.forecaster_ = forecaster(learner=self.learner)
+            if self.by == "mean-experts":
+                self.forecaster_ = ExpertsForecaster(learner="svm")
+            else:
+                self.forecaster_ = ExpertVote(k=0) if self.by == "content" else ExpertVote()
         self.forecaster_.fit(pages, now)
