@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
-if TYPE_CHECKING:
-    from recrawl.model import FloatArray, IntArray
+from recrawl.model import FloatArray, IntArray
+
+CsrRows = tuple[IntArray, IntArray, FloatArray]  #: a sparse table: starts, columns, values
 
 
 def relation_features(
-    words: tuple[IntArray, IntArray, FloatArray],
+    words: CsrRows,
     a: IntArray,
     a_before: IntArray,
     b: IntArray,
@@ -50,52 +49,49 @@ def product(words, row, others, other):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _relations(words, a, a_before, b, b_before):  # type: ignore[no-untyped-def]
+    square = np.empty(len(words[0]) - 1)
+    for row in range(len(square)):
+        square[row] = (words[2][words[0][row] : words[0][row + 1]] ** 2).sum()
     out = np.full((*b.shape, 4), np.nan)
     for i in range(len(a)):
-        if not _is_known(words, a[i]):
+        if a[i] < 0 or square[a[i]] <= 0:
             continue
-        has_before = _is_known(words, a_before[i])
+        moved = _squared_distance(words, square, a[i], a_before[i])
         for e in range(b.shape[1]):
-            if not _is_known(words, b[i, e]):
-                continue
-            out[i, e, 0] = _cosine_of(words, a[i], b[i, e])
-            if not _is_known(words, b_before[i, e]):
-                continue
-            out[i, e, 2] = _cosine_with_change(words, a[i], -1, b[i, e], b_before[i, e])
-            if has_before:
-                out[i, e, 1] = _cosine_of(words, a_before[i], b_before[i, e])
-                out[i, e, 3] = _cosine_with_change(
-                    words, a[i], a_before[i], b[i, e], b_before[i, e]
-                )
+            if b[i, e] >= 0 and square[b[i, e]] > 0:
+                pair = (a[i], a_before[i], moved, b[i, e], b_before[i, e])
+                _relate(words, square, pair, out[i, e])
     return out
 
 
 @njit(cache=True, nogil=True)
-def _is_known(words, row):  # type: ignore[no-untyped-def]
-    return row >= 0 and words[0][row + 1] > words[0][row]
+def _relate(words, square, pair, out):  # type: ignore[no-untyped-def]
+    """Fill in the features of two pages; copies that are equal are not compared twice."""
+    a, a_before, moved, b, b_before = pair
+    now = product(words, a, words, b)
+    out[0] = _cosine(now, square[a], square[b])
+    its_move = _squared_distance(words, square, b, b_before)
+    if np.isnan(its_move):
+        return
+    with_old = product(words, a, words, b_before) if its_move > 0 else now
+    out[2] = _cosine(now - with_old, square[a], its_move)
+    if np.isnan(moved):
+        return
+    of_old = product(words, a_before, words, b) if moved > 0 else now
+    both_old = with_old if moved <= 0 else of_old
+    if moved > 0 and its_move > 0:
+        both_old = product(words, a_before, words, b_before)
+    out[1] = _cosine(both_old, square[a_before], square[b_before])
+    out[3] = _cosine(now - with_old - of_old + both_old, moved, its_move)
 
 
 @njit(cache=True, nogil=True)
-def _cosine_of(words, a, b):  # type: ignore[no-untyped-def]
-    ab = product(words, a, words, b)
-    return _cosine(ab, product(words, a, words, a), product(words, b, words, b))
-
-
-@njit(cache=True, nogil=True)
-def _cosine_with_change(words, a, a_before, b, b_before):  # type: ignore[no-untyped-def]
-    """cos(δB, δA), or cos(δB, A) if `a_before` is -1."""
-    top = product(words, a, words, b) - product(words, a, words, b_before)
-    square = product(words, a, words, a)
-    if a_before >= 0:
-        top -= product(words, a_before, words, b) - product(words, a_before, words, b_before)
-        square = _squared_distance(words, a, a_before)
-    return _cosine(top, square, _squared_distance(words, b, b_before))
-
-
-@njit(cache=True, nogil=True)
-def _squared_distance(words, a, b):  # type: ignore[no-untyped-def]
-    squares = product(words, a, words, a) + product(words, b, words, b)
-    return squares - 2 * product(words, a, words, b)
+def _squared_distance(words, square, row, before):  # type: ignore[no-untyped-def]
+    """Squared distance of two copies of a page; NaN if the earlier one is unknown."""
+    if before < 0 or square[before] <= 0:
+        return np.nan
+    distance = square[row] + square[before] - 2 * product(words, row, words, before)
+    return distance if distance > 1e-15 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -21,7 +21,8 @@ from recrawl.papers.radinsky.live.copy_pairs import product, relation_features
 from recrawl.papers.radinsky.series.snapshots import word_shares
 
 if TYPE_CHECKING:
-    from recrawl.model import FloatArray, IntArray, KeyArray, Neighbours
+    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Neighbours, Time
+    from recrawl.papers.radinsky.live.copy_pairs import CsrRows
     from recrawl.papers.radinsky.live.visit_log import PastVisits, VisitLog
 
 MIN_EXAMPLES = 8  #: of a page; with fewer, it has no SVM
@@ -35,28 +36,45 @@ _polynomial = njit(cache=True, nogil=True)(polynomial)
 
 
 @dataclass(frozen=True)
+class ExpertExamples:
+    """The examples of some pages; the first expert of a page is the page itself."""
+
+    page: IntArray  #: row in the log
+    expert: IntArray  #: rows in the log, pages × experts; -1 where there is none
+    weight: FloatArray  #: relatedness, pages × experts; 0 where there is no expert
+    start: IntArray  #: page i has the examples start[i] to start[i + 1]
+    features: FloatArray  #: examples × experts × features; NaN where unknown
+    own: IntArray  #: by example: row in `words` of the copy of the page
+    other: IntArray  #: examples × experts: of the copy of the expert; -1 for none
+    yes: BoolArray  #: by example: whether the visit showed a change
+    words: CsrRows  #: unigram distributions
+
+
+@dataclass(frozen=True)
 class ExpertSvms:
-    """The SVMs of the pages in `key`; the first expert of a page is the page itself."""
+    """The SVMs of the pages in `key`, and of each their experts."""
 
     key: KeyArray
     expert: KeyArray  #: pages × experts
-    weight: FloatArray  #: relatedness, pages × experts; 0 where there is no expert
-    start: IntArray  #: page i has the examples start[i] to start[i + 1]
-    examples: FloatArray  #: examples × experts × features, standardised
-    copies: tuple[IntArray, IntArray]  #: rows of `words`: of the page, by example; of the experts
-    words: tuple[IntArray, IntArray, FloatArray]  #: unigram distributions (CSR)
+    examples: ExpertExamples
+    scaled: FloatArray  #: the features, standardised
     fitted: tuple[FloatArray, ...]  #: what `_fit` returns
 
-    def p_change(self, log: VisitLog, rows: IntArray, at: float) -> FloatArray:
+    @property
+    def weight(self) -> FloatArray:
+        """Relatedness, pages × experts; 0 where there is no expert."""
+        return self.examples.weight
+
+    def p_change(self, log: VisitLog, rows: IntArray, at: Time) -> FloatArray:
         """Probability of a change, pages × experts; `rows` are the pages of `key` in the log."""
         expert = rows_of(self.expert.ravel(), log.key).reshape(self.expert.shape)
         expert = np.where(self.weight > 0, expert, -1)
         expert[:, 0] = -1  # the page itself has no relation to itself
-        table = word_shares(log.copies())
-        words = (table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data)
+        words = _csr_rows(log.copies())
         copies = [(row, np.where(row >= 0, row + len(log.key), -1)) for row in (rows, expert)]
         features = _features((log.columns, at, rows, expert), words, *copies)
-        svms = (self.start, self.examples, self.weight, *self.copies, self.words, *self.fitted)
+        of = self.examples
+        svms = (of.start, self.scaled, of.weight, of.own, of.other, of.words, *self.fitted)
         p: FloatArray = _predict(svms, features, rows, expert, words)
         return p
 
@@ -69,30 +87,36 @@ def vote(p: FloatArray, weight: FloatArray) -> FloatArray:
 
 def fit_expert_svms(log: VisitLog, experts: Neighbours | None) -> ExpertSvms | None:
     """Fit the SVMs of each page with enough examples of both labels; None if no page has."""
-    past = log.past_visits()
-    visit, start, page = _examples(past)
-    if not len(page):
+    of = expert_examples(log.past_visits(), experts)
+    if not len(of.page):
         return None
+    scaled = of.features.copy()
+    fitted = _fit(of.start, of.yes, scaled, of.weight, of.own, of.other, of.words)
+    return ExpertSvms(log.key[of.page], log.key[of.expert], of, scaled, fitted)
+
+
+def expert_examples(past: PastVisits, experts: Neighbours | None) -> ExpertExamples:
+    """The examples of pages with enough of both labels; without experts, of the page alone."""
+    visit, start, page = _examples(past)
     expert, weight = _with_itself(page, experts)
-    owner = owners(start)
-    known = past.previous(visit)  # the state of the page before the visit
-    cycle = np.broadcast_to(past.cycle[visit][:, None], (len(visit), expert.shape[1]))
-    state = np.where(expert[owner] >= 0, past.before(expert[owner], cycle), -1)
-    state[:, 0] = -1  # the page itself has no relation to itself
-    shares = word_shares(past.counts)
-    words = (shares.indptr.astype(np.int64), shares.indices.astype(np.int64), shares.data)
+    own = past.previous(visit)  # what was known of the page before the visit
+    its_expert = expert[owners(start)]
+    other = np.where(its_expert >= 0, past.before(its_expert, past.cycle[visit][:, None]), -1)
+    other[:, 0] = -1  # the page itself has no relation to itself
+    words = _csr_rows(past.counts)
     features = _features(
-        (past.facts, past.facts["visit"][visit], known, state),
+        (past.facts, past.facts["visit"][visit], own, other),
         words,
-        (known, past.previous(known)),
-        (state, past.previous(state)),
+        (own, past.previous(own)),
+        (other, past.previous(other)),
     )
     yes = past.facts["shown"][visit] > 0
-    fitted = _fit(start, yes, features, weight, known, state, words)
-    key = log.key
-    return ExpertSvms(
-        key[page], key[expert], weight, start, features, (known, state), words, fitted
-    )
+    return ExpertExamples(page, expert, weight, start, features, own, other, yes, words)
+
+
+def _csr_rows(counts: Any) -> CsrRows:
+    table = word_shares(counts)
+    return table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data
 
 
 def _examples(past: PastVisits) -> tuple[IntArray, IntArray, IntArray]:
@@ -121,7 +145,7 @@ def _with_itself(page: IntArray, experts: Neighbours | None) -> tuple[IntArray, 
 
 def _features(
     state: tuple[dict[str, FloatArray], Any, IntArray, IntArray],
-    words: tuple[IntArray, IntArray, FloatArray],
+    words: CsrRows,
     own_copies: tuple[IntArray, IntArray],
     copies: tuple[IntArray, IntArray],
 ) -> FloatArray:
