@@ -115,7 +115,9 @@ def test_features_equal_those_of_the_experiment_where_every_page_is_visited_dail
     shares = word_shares(snapshots.counts)
     changed = past.facts["shown"].reshape(40, 40)
     days = [page_days(snapshots, shares, page, changed[page]) for page in range(40)]
-    own = [page_features(page)[:, 1:] for page in days]  # f3, f4, f5; f1 is the share since the start
+    own = [
+        page_features(page)[:, 1:] for page in days
+    ]  # f3, f4, f5; f1 is the share since the start
     for number, page in enumerate(examples.page):
         rows = slice(examples.start[number], examples.start[number + 1])
         features = examples.features[rows]
@@ -154,8 +156,12 @@ def plain_probability(x, words, expert_words, yes, asked):
 
     def standard(rows):
         known = np.isfinite(rows[:-1])
-        mean = [col[k].mean() if k.any() else 0.0 for col, k in zip(rows[:-1].T, known.T, strict=True)]
-        size = [col[k].std() if k.any() else 0.0 for col, k in zip(rows[:-1].T, known.T, strict=True)]
+        mean = [
+            col[k].mean() if k.any() else 0.0 for col, k in zip(rows[:-1].T, known.T, strict=True)
+        ]
+        size = [
+            col[k].std() if k.any() else 0.0 for col, k in zip(rows[:-1].T, known.T, strict=True)
+        ]
         scaled = (rows - mean) / np.where(np.array(size) > 1e-12, size, np.inf)
         scaled = np.nan_to_num(scaled)
         scaled[-1] = np.clip(scaled[-1], scaled[:-1].min(axis=0), scaled[:-1].max(axis=0))
@@ -202,7 +208,9 @@ def test_each_svm_equals_a_plain_one(trained, later):
             if (of.other[a, e] < 0).any():
                 continue
             seen += 1
-            pair = np.array([last[page], log_before(log, page), last[expert], log_before(log, expert)])
+            pair = np.array(
+                [last[page], log_before(log, page), last[expert], log_before(log, expert)]
+            )
             now_features = np.concatenate([state[page], state[expert], relate(*pair)])
             x = np.vstack([of.features[a, e], now_features])
             its_words = np.vstack([dense[of.other[a, e]], last[expert]])
@@ -303,7 +311,9 @@ def test_the_words_of_a_page_tell_its_change(tmp_path):
             version = len(days) and version + 1
             kind = random.choice(["soon", "calm"])
             word = pool[2 * int(random.integers(20)) + version % 2]
-            days += [f"{kind}{version % 2} {kind}{version % 2} {word}"] * (1 if kind == "soon" else 3)
+            days += [f"{kind}{version % 2} {kind}{version % 2} {word}"] * (
+                1 if kind == "soon" else 3
+            )
         texts[f"https://x.org/{page}"] = days[:91]
     trace = trace_of(tmp_path / "trace", texts)
 
@@ -331,7 +341,9 @@ def test_the_relation_to_an_expert_tells_a_change(tmp_path):
             is_taken_up = random.random() < 0.5
             texts[expert].append(f"other words {topic if is_taken_up else next(topics)}")
             topic = next(topics) if is_taken_up else topic
-    every = " ".join(sorted({word for days in texts.values() for text in days for word in text.split()}))
+    every = " ".join(
+        sorted({word for days in texts.values() for text in days for word in text.split()})
+    )
     texts["https://x.org/z"] = [every] * 91
     trace = trace_of(tmp_path / "trace", texts)
 
@@ -356,7 +368,9 @@ def test_a_policy_sees_only_what_it_fetched(policy, trace, tmp_path):
     for row in hidden:
         text[row] = f"never seen {row}"
     at = table.schema.get_field_index("text")
-    table = table.set_column(at, table.schema.field(at), pa.array(text, table.schema.field(at).type))
+    table = table.set_column(
+        at, table.schema.field(at), pa.array(text, table.schema.field(at).type)
+    )
     (tmp_path / "other").mkdir()
     pq.write_table(table, tmp_path / "other" / "versions.parquet")
     other = read_trace(tmp_path / "other", window=trace.window)
