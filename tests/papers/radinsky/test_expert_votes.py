@@ -152,7 +152,7 @@ def test_an_example_knows_only_earlier_cycles(trained):
 
 
 def plain_probability(x, words, expert_words, yes, asked):
-    """p of one SVM: features and unigram distributions of its examples; the last row is asked."""
+    """Probability by one SVM: features and unigram distributions of its examples; last row: asked."""
 
     def standard(rows):
         known = np.isfinite(rows[:-1])
@@ -306,9 +306,9 @@ def test_the_words_of_a_page_tell_its_change(tmp_path):
     pool = [f"w{i}" for i in range(40)]
     texts = {"https://x.org/z": [" ".join([*pool, "soon0 soon1 calm0 calm1"])] * 91}
     for page in range(8):
-        days = []
+        days, version = [], 0
         while len(days) < 91:
-            version = len(days) and version + 1
+            version += 1
             kind = random.choice(["soon", "calm"])
             word = pool[2 * int(random.integers(20)) + version % 2]
             days += [f"{kind}{version % 2} {kind}{version % 2} {word}"] * (
