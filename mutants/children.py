@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import signal
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MEMORY = 8 << 30  #: bytes; a mutant that asks for more has failed
 TIMED_OUT = -1  #: exit code of a child that was stopped
+WAITING = 20  #: a child may wait this many times its seconds, for a busy processor or a lock
 
 
 def preload() -> None:
@@ -37,23 +39,26 @@ def preload() -> None:
 
 
 def in_child(work: Callable[[], int], seconds: float) -> int:
-    """Exit code of `work` in a child of its own, or TIMED_OUT."""
+    """Exit code of `work` in a child of its own, or TIMED_OUT after seconds of processor time."""
     pid = os.fork()
     if pid == 0:
         code = 70
         try:
             os.setsid()
             resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            limit = math.ceil(time.process_time() + seconds)
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
             code = work()
         except BaseException:  # noqa: BLE001 (the child must not return into the parent's code)
             traceback.print_exc()
         finally:
             os._exit(code)
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + WAITING * seconds
     while time.monotonic() < deadline:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            return abs(os.waitstatus_to_exitcode(status))
+            code = os.waitstatus_to_exitcode(status)
+            return TIMED_OUT if code == -signal.SIGXCPU else abs(code)
         time.sleep(0.01)
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)

@@ -147,7 +147,7 @@ class Session:
             freeze_kernels(tree, self.stamps, stale)
             return run_tests(tree, [test.id for test in tests], log)
 
-        seconds = 60 + 5 * sum(test.seconds for test in tests)
+        seconds = 30 + 3 * sum(test.seconds for test in tests)  # and kernels are compiled
         try:
             file.write_bytes(code)
             return in_child(work, seconds)

@@ -138,10 +138,16 @@ def test_tests_that_run_it_come_first_then_others_of_their_files_within_the_time
     assert choose(tests, {(PATH, "h")}) == []
 
 
+def forever():
+    while True:
+        pass
+
+
 def test_a_child_that_does_not_end_is_stopped():
     assert in_child(lambda: 3, 60) == 3
     assert in_child(lambda: os.kill(os.getpid(), signal.SIGKILL) or 0, 60) == signal.SIGKILL
-    assert in_child(lambda: time.sleep(600) or 0, 0.2) == TIMED_OUT
+    assert in_child(lambda: time.sleep(600) or 0, 0.02) == TIMED_OUT, "waits for ever"
+    assert in_child(forever, 1) == TIMED_OUT, "works for ever"
 
 
 def test_survivors_keep_their_verdicts_and_noticed_ones_leave(root, tmp_path):

@@ -14,6 +14,7 @@ from recrawl.rates.bounds import MAX_RATE, MIN_RATE
 from recrawl.rates.cho import cho
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.gamma import Gamma
+from recrawl.rates.smoothed import quantiles as smoothed_quantiles
 from recrawl.rates.weighted import READINGS, Cycles
 
 
@@ -25,6 +26,15 @@ def one_page(days, changed, modified=None):
     unknown = np.full((3, len(days)), np.nan)
     past = Intervals(start, days, changed, np.cumsum(days) * DAY, modified, *unknown)
     return build_pages(past, np.zeros(1))
+
+
+def two_pages(first, second):
+    """Pages first visited at 0, each with (days, changed)."""
+    days, changed = (np.concatenate(column) for column in zip(first, second, strict=True))
+    start = np.array([0, len(first[0]), len(days)])
+    at = np.concatenate([np.cumsum(first[0]), np.cumsum(second[0])]) * DAY
+    past = Intervals(start, days, changed.astype(bool), at, *np.full((4, len(days)), np.nan))
+    return build_pages(past, np.zeros(2))
 
 
 def rate(name, pages, **arguments):
@@ -127,6 +137,56 @@ def test_weights_of_long_histories():
     assert rate("gad-code", pages) == pytest.approx(known, rel=1e-15)
 
 
+def test_one_visit_that_showed_a_change_is_all_the_weight():
+    pages = one_page([1.0], [1])
+    for name in ("nad-text", "sad-text", "aad-text", "gad-text"):
+        assert rate(name, pages) == 1.0, name
+
+
+def test_weights_of_two_pages_do_not_mix():
+    """Oldest first: 0 1 1 and 1 0. AAD: (2 + 3) / 6, 1 / 3; GAD: (2 + 4) / 7, 1 / 3."""
+    pages = two_pages(([1.0] * 3, [0, 1, 1]), ([1.0] * 2, [1, 0]))
+    assert rate("aad-text", pages) == pytest.approx([5 / 6, 1 / 3])
+    assert rate("gad-text", pages) == pytest.approx([6 / 7, 1 / 3])
+    assert rate("nad-text", pages) == pytest.approx([2 / 3, 1 / 2])
+
+
+def test_rates_of_visits_less_than_a_day_apart():
+    # 1 change of 2, half a day apart: mle ½/(e^{λ/2} − 1) = ½; cho ln(2.5 / 1.5) per ½ day;
+    # lln 2 visits a day · 1 / (2 + 1 − 1)
+    pages = one_page([0.5, 0.5], [1, 0])
+    assert rate("mle", pages, prior=0.0) == pytest.approx(2 * np.log(2))
+    assert rate("cho", pages) == pytest.approx(2 * np.log(2.5 / 1.5))
+    assert rate("lln", pages) == pytest.approx(1.0)
+
+
+def test_mle_of_two_pages_does_not_mix():
+    """1/(e^λ − 1) = 2 and 2/(e^{2λ} − 1) = 6."""
+    pages = two_pages(([1.0, 2.0], [1, 0]), ([2.0, 6.0], [1, 0]))
+    assert rate("mle", pages, prior=0.0) == pytest.approx([np.log(1.5), np.log(4 / 3) / 2])
+
+
+def test_a_page_never_seen_to_change_has_the_smoothed_rate():
+    pages = one_page([2.0] * 4, [0] * 4)
+    for name in ("cho", "lln", "sa"):
+        assert rate(name, pages) == pytest.approx(0.5 / 8.5), name
+
+
+def test_lln_by_hand():
+    """Visits a day 4/8; 1 change: ½ · 1 / (4 + α − 1)."""
+    pages = one_page([2.0] * 4, [0, 1, 0, 0])
+    assert rate("lln", pages) == pytest.approx(1 / 8)
+    assert rate("lln", pages, alpha=2.0) == pytest.approx(1 / 10)
+
+
+def test_sa_by_hand():
+    # First page: p = 2/4, begins at 1.5/4.5; the first step of weight 1 goes to 1/3 + 1/2, the
+    # second of weight 2^−η towards 0. Second: p = 1, the first step goes to 0, the second to 2^−η.
+    pages = two_pages(([2.0, 2.0], [1, 0]), ([1.0, 1.0], [0, 1]))
+    assert rate("sa", pages, eta=1.0) == pytest.approx([5 / 12, 1 / 2])
+    assert rate("sa", pages) == pytest.approx([5 / 6 * (1 - 2**-0.75), 2**-0.75])
+
+
 @pytest.mark.parametrize(("name", "known"), [("lln", 0.7), ("sa", 0.7)])
 def test_online_estimators_converge(name, known):
     rng = np.random.default_rng(5)
@@ -147,6 +207,29 @@ def test_last_modified_is_consistent_where_visits_are_rare():
 @pytest.mark.parametrize("modified", [np.nan, -1.0, 9.0])
 def test_last_modified_takes_half_the_interval_for_missing_or_impossible_headers(modified):
     assert rate("last-modified", one_page([4.0], [1], [modified])) == pytest.approx(1.5 / 2.5)
+
+
+@pytest.mark.parametrize(("modified", "quiet"), [(4.0, 0.0), (3.0, 1.0), (0.0, 4.0)])
+def test_last_modified_counts_what_follows_it_up_to_both_ends(modified, quiet):
+    assert rate("last-modified", one_page([4.0], [1], [modified])) == pytest.approx(
+        1.5 / (quiet + 0.5)
+    )
+
+
+def test_gamma_by_hand():
+    # Two hosts of a page each: 1 change in 2 days, 0 in 4. All pages: 1.5/6.5 = 3/13.
+    # Hosts: 1.5 / (2 + ½·13/3) = 9/25, ½ / (4 + 13/6) = 3/37.
+    # Pages: 1.5 / (2 + ½·25/9) = 27/61, ½ / (4 + ½·37/3) = 3/61.
+    pages = two_pages(([1.0, 1.0], [1, 0]), ([4.0], [0]))
+    assert Gamma().rate(pages) == pytest.approx([27 / 61, 3 / 61])
+
+
+def test_gamma_quantiles_are_the_5th_and_95th_of_100():
+    """Gamma(1.5, 1.5) is a third of chi-squared of 3 degrees: 0.351846 and 7.814728 in tables."""
+    pages = one_page([1.0], [1])
+    known = [0.351846 / 3, 7.814728 / 3]
+    assert Gamma().quantiles(pages)[0] == pytest.approx(known, abs=1e-6)
+    assert smoothed_quantiles(pages, (0.05, 0.95))[0] == pytest.approx(known, abs=1e-6)
 
 
 def test_gamma_is_pulled_to_the_host():
