@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-import multiprocessing.dummy
+import re
+from dataclasses import replace
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -14,7 +16,6 @@ from experiment_tasks import Threads
 from recrawl.cli import app
 from recrawl.errors import BadInput
 from recrawl.lab import experiment as runner
-from recrawl.lab import learners
 from recrawl.lab.learners import learner
 from recrawl.lab.rankings import spearman
 from recrawl.lab.trace import read_trace
@@ -22,12 +23,12 @@ from recrawl.lab.worlds.files import write
 from recrawl.lab.worlds.hubs import Hubs
 from recrawl.lab.worlds.world import START
 from recrawl.model import DAY
-from recrawl.papers.dang import families
-from recrawl.papers.dang import models as dang_models
+from recrawl.papers.dang import families, page, tuning
 from recrawl.papers.dang.data import study
-from recrawl.papers.dang.experiment import _run, dang
+from recrawl.papers.dang.experiment import _run, _settings, dang
 from recrawl.papers.dang.feature import lag, table
-from recrawl.papers.dang.tables import curves, tables
+from recrawl.papers.dang.models import PAPER_NGBOOST, Experiment
+from recrawl.papers.dang.tables import ModeResults, tables
 
 
 @pytest.fixture(scope="module")
@@ -74,40 +75,41 @@ def test_with_one_interval_looking_around_tells_the_truth_better(world, data):
     assert both > own + 0.05
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Small forests, no library that takes seconds to load, and threads, to which all this holds."""
-    monkeypatch.setattr(runner, "get_context", lambda _: multiprocessing.dummy)
-    small = dict(learners.LEARNERS)
-    for name in ("extra-trees", "hist-boost", "lightgbm"):
-        trees = {"max_iter": 5} if name == "hist-boost" else {"n_estimators": 5, "n_jobs": 1}
-        small[name] = {t: (c, given | trees) for t, (c, given) in small[name].items()}
-    small["ngboost"] = {"count": small["lightgbm"]["count"]}
-    monkeypatch.setattr(learners, "LEARNERS", small)
-    monkeypatch.setattr(learners, "_seeded", lambda _, seed: {"random_state": seed})
-    for name, value in {
-        "N_TREES_TUNING": 3,
-        "N_TREES_IMPORTANCE": 3,
-        "LEAF_SIZES": (2, 10),
-    }.items():
-        monkeypatch.setattr(dang_models, name, value)
-
-
 def test_all_of_it_and_on_where_it_was_cut_off(data, tmp_path, quick):
     told = []
     found = dang(data, tmp_path, history=1, progress=lambda *now: told.append(now))
-    assert told[-1][:2] == (22, 22)
-    text = tables(data, found)
-    for title in ("Table 2", "Table 3", *(f"Figure {n}:" for n in (9, 10, 12, 14, 15))):
+    assert told[-1][:2] == (18, 18)
+    text = tables([ModeResults(data, found)])
+    for title in ("Table 2", "Table 3", *(f"Figure {n}:" for n in (8, 9, 10, 12, 14, 15))):
         assert title in text
     assert "Figures 11 and 13" in text
     assert "LCR-ET_LBLA" in text
-    assert set(curves(found)) == {"internal", "external"}
     marker = next(tmp_path.glob("*-external-rates-1.json"))
     marker.write_text(json.dumps(found["internal-rates-1"]))
     again = dang(data, tmp_path, history=1)
     assert again["external-rates-1"] == found["internal-rates-1"]
     assert again["external-rankings-2"] == found["external-rankings-2"]
+
+
+def test_other_data_or_settings_are_another_experiment(data):
+    def settings(study=data, **more):
+        return _settings(Experiment(study, **more))
+
+    def with_crawl(**changed):
+        crawls = [replace(data.snapshot.crawls[0], **changed), *data.snapshot.crawls[1:]]
+        return replace(data, snapshot=replace(data.snapshot, crawls=crawls))
+
+    first = data.snapshot.crawls[0]
+    others = [
+        settings(history=1),
+        settings(ngboost=PAPER_NGBOOST),
+        settings(replace(data, changed=data.changed + 1)),
+        settings(replace(data, snapshot=replace(data.snapshot, strict=False))),
+        settings(with_crawl(words=first.words + 1)),
+        settings(with_crawl(meaning=first.meaning + 1)),
+    ]
+    assert settings() == settings()
+    assert len({settings(), *others}) == len(others) + 1
 
 
 def test_the_command(world, tmp_path, quick):
@@ -116,7 +118,46 @@ def test_the_command(world, tmp_path, quick):
     ran = CliRunner().invoke(app, ["paper", "dang", str(folder), *arguments])
     assert ran.exit_code == 0, ran.output
     assert "NNL-ET_LBLA" in ran.output
-    assert (tmp_path / "out" / "figure-15-internal.svg").exists()
+    drawn = {file.stem for file in (tmp_path / "out").glob("*.svg")}
+    by_kind = {f"figure-{n}-{kind}" for n in (3, 4, 15) for kind in ("internal", "external")}
+    assert drawn == {*by_kind, "figure-5", "figure-8"}
+
+
+def test_ngboost_as_in_the_paper(data):
+    """500 steps of 0.01 on all features: the defaults of the library, which the paper took."""
+    from inspect import signature
+
+    from ngboost import NGBRegressor
+
+    defaults = signature(NGBRegressor).parameters
+    assert {name: defaults[name].default for name in PAPER_NGBOOST} == PAPER_NGBOOST
+    made = learner("ngboost", "count", **PAPER_NGBOOST).learner
+    assert (made.n_estimators, made.learning_rate, made.col_sample) == (500, 0.01, 1.0)
+
+
+def test_the_page(world, tmp_path, quick, monkeypatch):
+    monkeypatch.setattr(page, "TRACE", write(world, tmp_path / "world"))
+    monkeypatch.setattr(page, "RESULTS", tmp_path / "kept")
+    monkeypatch.setattr(page, "HERE", tmp_path)
+    page.main()
+    text = (tmp_path / "dang.md").read_text(encoding="utf-8")
+    assert "## What to make of it" in text
+    assert "R², strict | R², paper mode" in text
+    assert "(0.82)" in text
+    linked = re.findall(r"\]\((dang-[\w-]+\.svg)\)", text)
+    assert sorted(linked) == sorted(file.name for file in tmp_path.glob("*.svg"))
+    assert len(linked) == 8
+    for name in linked:
+        ET.parse(tmp_path / name)
+    rates = json.loads(next((tmp_path / "kept").glob("*-internal-rates-0.json")).read_text())
+    assert rates["settings"]["max_iter"] in tuning.SIZES
+    assert len(list((tmp_path / "kept").glob("*.json"))) == 2 * 18
+
+
+def test_no_trace_no_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "TRACE", tmp_path / "none")
+    with pytest.raises(SystemExit, match="stays as it is"):
+        page.main()
 
 
 def test_a_window_too_short_for_the_history(trace):

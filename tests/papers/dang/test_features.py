@@ -13,8 +13,8 @@ from recrawl.model import Neighbours
 from recrawl.papers.dang import families
 from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
 from recrawl.papers.dang.feature import around, average, change_rate, lag, table
-from recrawl.papers.dang.meaning import agglomerated, meaning
-from recrawl.papers.dang.network import external_in_links, internal_in_links, trust
+from recrawl.papers.dang.meaning import meaning, merging
+from recrawl.papers.dang.network import external_in_links, internal_in_links, rank, trust
 from recrawl.papers.dang.page_features import (
     domain_depth,
     new_external,
@@ -35,6 +35,7 @@ def crawl(random, n=PAGES):
         target=target,
         inside=random.random(3 * n) < 0.5,
         trusted=np.array([0]),
+        meaning=random.normal(size=(n, 20)),
     )
 
 
@@ -47,20 +48,20 @@ def look(seed=0, *, intervals=9, strict=True, days=7.0):
     row = (np.arange(PAGES)[:, None] + np.arange(1, 4)) % PAGES
     near = Neighbours(row, random.random((PAGES, 3)))
     crawls = [crawl(random) for _ in range(intervals + 1)]
-    vectors = random.normal(size=(PAGES, 30)).astype(np.float32)
-    return Snapshot(crawls, between, near, vectors, unit=days, strict=strict)
+    return Snapshot(crawls, between, near, unit=days, strict=strict)
 
 
 def everything(seen):
     kinds = [families.lbla(kind) for kind in families.COUNTS]
-    return sum([families.SP, families.SN, families.dp(), families.dn(), *kinds], meaning(seen))
+    own = families.dp(meaning=meaning(seen))
+    return sum([families.SP, families.SN, own, families.dn(), *kinds], meaning(seen))
 
 
 def test_families_are_the_papers():
     assert [len(f) for f in (families.SP, families.SN, families.dp(), families.dn())] == [
         7,
         13,
-        5 * 8 + 2,
+        7 * 8 + 2,
         3 * 8 + 2 + 2 * 8 + 2,
     ]
     assert {f.family for f in families.SN} == {"SN"}
@@ -71,17 +72,28 @@ def test_families_are_the_papers():
         "related_new_external_rate",
     ]
     assert families.dp(0) == []
+    with_meaning = families.dp(2, meaning(look()))
+    assert len(with_meaning) == (7 + 20) * 2 + 2
+    assert [f.name for f in with_meaning[:10:2]] == [
+        "content_size-1",
+        "text_size-1",
+        "text_quality-1",
+        "internal_links-1",
+        "external_links-1",
+    ]
+    assert with_meaning[10].name == "meaning_0-1"
+    assert {f.family for f in with_meaning} == {"DP"}
 
 
 def test_look_back_look_around_has_nineteen_features():
-    own = [*(f"new_internal-{back}" for back in range(1, 9)), "mean_new_internal"]
+    own = [*(f"new_internal-{back}" for back in range(1, 9)), "mean_new_internal-1..8"]
     names = [feature.name for feature in families.lbla("internal")]
     assert names == [*own, *(f"related_{name}" for name in own), "related_new_internal_rate"]
     assert [f.name for f in families.lbla_rate("external")] == ["related_new_external_rate"]
 
 
 def test_every_feature_has_a_name_of_its_own():
-    for features in (everything(look())[: 20 + 7 + 13 + 42 + 44], families.lbla("any")):
+    for features in (everything(look())[: 20 + 7 + 13 + 58 + 160 + 44], families.lbla("any")):
         assert len({feature.name for feature in features}) == len(features)
 
 
@@ -102,6 +114,8 @@ def test_strictly_nothing_of_the_interval_to_be_told_is_seen():
     moved = [f.name for f, x, y in zip(everything(before), a.T, b.T, strict=True) if (x != y).any()]
     assert "related_new_internal_rate" in moved
     assert "content_size" in moved
+    assert "meaning_0" in moved
+    assert "meaning_0-1" not in moved
     assert "new_internal-1" not in moved
     with pytest.raises(BadInput, match="history must be within"):
         new_internal.read(before, 0)
@@ -175,6 +189,8 @@ def test_links_to_a_page_and_trust():
     assert external_in_links.read(seen, 0)[:4].tolist() == [0, 1, 0, 0]
     found = trust.read(seen, 0)
     assert found[4] == 0 < found[3] < found[1]
+    found = rank.read(seen, 0)
+    assert found[4] == found[0] < found[3] < found[1]
 
 
 def test_quality_is_of_words_and_none_is_none():
@@ -183,14 +199,32 @@ def test_quality_is_of_words_and_none_is_none():
     assert text_quality.read(seen, 0).tolist() == [0, 2]
 
 
-def test_meaning_joins_columns_that_point_the_same_way():
+def test_meaning_joins_dimensions_that_point_the_same_way():
     random = np.random.default_rng(0)
     base = random.normal(size=(50, 20))
     twice = np.repeat(base, 2, axis=1).astype(np.float32)
-    joined = agglomerated(twice)
+    joined = twice @ merging(twice)
     assert joined.shape == (50, 20)
     order = [int(np.abs(base - column[:, None]).sum(axis=0).argmin()) for column in joined.T]
     assert sorted(order) == list(range(20))
     np.testing.assert_allclose(joined, base[:, order], atol=1e-5)
-    assert agglomerated(np.zeros((5, 9), np.float32)).shape == (5, 0)
-    assert len(meaning(look())) == 20
+
+
+def test_few_dimensions_stay_and_empty_ones_go():
+    assert merging(np.zeros((5, 9), np.float32)).shape == (9, 0)
+    some = np.zeros((5, 4), np.float32)
+    some[:, [1, 3]] = np.random.default_rng(0).normal(size=(5, 2))
+    assert merging(some).tolist() == [[0, 0], [1, 0], [0, 0], [0, 1]]
+    assert merging(some, groups=1).tolist() == [[0], [0.5], [0], [0.5]]
+
+
+def test_what_a_page_was_about_is_of_the_crawl_before():
+    seen = look()
+    features = meaning(seen)
+    assert len(features) == 20
+    assert [feature.name for feature in features[:2]] == ["meaning_0", "meaning_1"]
+    for back in (0, 3):
+        column = lag(features[4], back).read(seen, 0)
+        assert (column == seen.crawls[len(seen.crawls) - 2 - back].meaning[:, 4]).all()
+    leaky = replace(seen, strict=False)
+    assert (features[4].read(leaky, 0) == seen.crawls[-1].meaning[:, 4]).all()

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from recrawl.errors import BadInput
-from recrawl.neighbours.graph import trustrank
+from recrawl.neighbours.graph import pagerank, trustrank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from recrawl.model import BoolArray, FloatArray, IntArray, Neighbours
 
@@ -35,10 +32,15 @@ class Crawl:
     target: IntArray  #: row of the page that it leads to
     inside: BoolArray  #: whether it is internal
     trusted: IntArray  #: rows that TrustRank starts at
+    meaning: FloatArray  #: what the pages are about, one column for each group of dimensions
 
     @cached_property
     def trust(self) -> FloatArray:
         return trustrank(self.source, self.target, len(self.bytes), self.trusted)
+
+    @cached_property
+    def rank(self) -> FloatArray:
+        return pagerank(self.source, self.target, len(self.bytes))
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,6 @@ class Snapshot:
     crawls: Sequence[Crawl]  #: oldest first; one more than intervals, or none
     intervals: Sequence[Interval]
     near: Neighbours
-    vectors: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     unit: float = 1.0
     strict: bool = True
 

@@ -20,6 +20,7 @@ from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.vectors import TextSpace
 from recrawl.page.word_buckets import count_words
 from recrawl.papers.dang.crawls import Crawl, Interval, Snapshot
+from recrawl.papers.dang.meaning import merging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ class Study:
     snapshot: Snapshot
     rate: dict[str, FloatArray]  #: LCR by kind of links: share of intervals with new ones
     count: dict[str, FloatArray]  #: NNL: new links in the last interval
-    changed: FloatArray  #: CCR: share of the earlier intervals in which the content changed
+    changed: FloatArray  #: CCR: share of the intervals that are seen in which the text changed
 
     def __len__(self) -> int:
         return len(self.changed)
@@ -64,12 +65,12 @@ def study(
     days = np.full(len(page), every / DAY)
     new = [trace.links.new(*pair) for pair in pairwise(texts.versions)]
     intervals = [Interval(days, *(np.asarray(n, float) for n in pair)) for pair in new]
-    text = texts.text.take(pa.array(texts.place[-1 - strict]))
-    vectors = TextSpace().fit(text).embed(text)
+    present = texts.place[-1 - strict]  # what is learned from texts is learned from this crawl
+    vectors = TextSpace().fit(texts.text.take(pa.array(present))).embed(texts.text)
     # The authors' program weighs by inverse distance, where their text says by cosine.
-    near = nearest(vectors, weights="cosine" if strict else "inverse")
-    crawls = _crawls(trace, texts, page, seeds)
-    snapshot = Snapshot(crawls, intervals, near, vectors, unit=every / DAY, strict=strict)
+    near = nearest(vectors[present], weights="cosine" if strict else "inverse")
+    crawls = _crawls(trace, texts, page, seeds, vectors @ merging(vectors[present]))
+    snapshot = Snapshot(crawls, intervals, near, unit=every / DAY, strict=strict)
     kinds = {
         "internal": [interval.new_internal for interval in intervals],
         "external": [interval.new_external for interval in intervals],
@@ -79,7 +80,7 @@ def study(
         snapshot=snapshot,
         rate={kind: (np.array(new) > 0).mean(axis=0) for kind, new in kinds.items()},
         count={kind: new[-1] for kind, new in kinds.items()},
-        changed=texts.change_rate(),
+        changed=texts.change_rate(strict=strict),
     )
 
 
@@ -107,10 +108,11 @@ class CrawlTexts:
             )
         return CrawlTexts(versions[:, has_text], kept, place[:, has_text], text)
 
-    def change_rate(self) -> FloatArray:
-        """CCR: share of the intervals before the last in which the text changed."""
+    def change_rate(self, *, strict: bool) -> FloatArray:
+        """CCR: share of the intervals in which the text changed; if strict, but for the last."""
         number = np.asarray(self.text.dictionary_encode().indices)[self.place]
-        rate: FloatArray = (number[1:-1] != number[:-2]).mean(axis=0)
+        changed: FloatArray = number[1:] != number[:-1]
+        rate: FloatArray = changed[: len(changed) - strict].mean(axis=0)
         return rate
 
 
@@ -139,8 +141,13 @@ def _rows(trace: Trace, page: IntArray, trusted: Sequence[str]) -> IntArray:
 
 
 def _crawls(
-    trace: Trace, texts: CrawlTexts, page: IntArray, trusted: IntArray | None
+    trace: Trace,
+    texts: CrawlTexts,
+    page: IntArray,
+    trusted: IntArray | None,
+    meaning: FloatArray,
 ) -> list[Crawl]:
+    """The columns of each crawl; `meaning` has a row for each of `texts.kept`."""
     words, distinct = count_words(texts.text, MAX_CHARACTERS)
     text_bytes = np.asarray(pc.binary_length(texts.text), np.float64)
     link_bytes = _link_bytes(trace)[texts.kept]
@@ -167,6 +174,7 @@ def _crawls(
                 target=edges[1],
                 inside=links.internal[among],
                 trusted=_most_central(*edges, len(page)) if trusted is None else trusted,
+                meaning=meaning[at],
             )
         )
     return crawls

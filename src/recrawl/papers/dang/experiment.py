@@ -1,11 +1,13 @@
 """Look back, look around (Dang et al. 2021): which pages get new links, and what predicts it?
 
-A trace is crawled weekly. Three quarters of its pages are for training and one quarter for the
-test, three times over. Results are kept in a folder; an interrupted experiment continues from them.
+A trace is crawled weekly. Three quarters of its pages are for training, a third of them also for
+tuning, and one quarter for the test; all that three times over. Results are kept in a folder; an
+interrupted experiment continues from them.
 """
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,9 +15,11 @@ import numpy as np
 from recrawl.errors import BadInput
 from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.learners import load_libraries
+from recrawl.papers.dang.crawls import Crawl
 from recrawl.papers.dang.models import Experiment, Split
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from recrawl.lab.experiment import Progress
@@ -33,7 +37,7 @@ def predictable_kinds(study: Study) -> list[str]:
     for kind in KINDS:
         came = study.count[kind] > 0
         splits = [Split.of(len(study), seed) for seed in range(REPETITIONS)]
-        parts = [part for s in splits for part in (s.train, s.test)] + [splits[0].development]
+        parts = [part for s in splits for part in (s.train, s.test, s.development)]
         if all(2 <= came[part].sum() <= len(part) - 2 for part in parts):
             kinds.append(kind)
     if not kinds:
@@ -50,50 +54,26 @@ def _share(study: Study, kind: str) -> str:
 
 
 def dang(
-    study: Study, folder: Path, *, history: int = 8, progress: Progress | None = None
+    study: Study,
+    folder: Path,
+    *,
+    history: int = 8,
+    ngboost: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Result]:
-    """Run what is left of the experiment: the result of each step by its name."""
-    kinds, settings = predictable_kinds(study), _settings(study, history)
-    total = len(kinds) * (2 + 3 * REPETITIONS)
-    results: dict[str, Result] = {}
+    """Run what is left of the experiment: the result of each step by its name.
 
-    def report(done: int, _: int, key: str) -> None:
-        if progress is not None:
-            progress(len(results) + done, total, key)
-
-    for steps in (_tuning, _after_tuning):
-        tasks = [
-            ExperimentTask(name, settings, _run, (method, *arguments))
-            for name, method, *arguments in steps(kinds, results)
-        ]
-        results |= run_experiment(
-            tasks, folder, shared=Experiment(study, history), processes=WORKERS, progress=report
-        )
-    return results
-
-
-def _tuning(kinds: list[str], results: dict[str, Result]) -> list[tuple[Any, ...]]:
-    """Steps: the name, the method of `Experiment` and its arguments."""
-    del results
-    return [(f"{kind}-tune", "tune", kind) for kind in kinds]
-
-
-def _after_tuning(kinds: list[str], results: dict[str, Result]) -> list[tuple[Any, ...]]:
-    """The steps that need the tuned leaves, the longest first."""
-    leaf = {kind: results[f"{kind}-tune"]["leaf"] for kind in kinds}
-    return [
-        *((f"{kind}-importances", "importances", kind, leaf[kind]) for kind in kinds),
-        *(
-            (f"{kind}-{method}-{seed}", method, kind, seed, *more)
-            for kind in kinds
-            for method, more in (
-                ("rankings", [leaf[kind]]),
-                ("presence", [leaf[kind]]),
-                ("rates", []),
-            )
-            for seed in range(REPETITIONS)
-        ),
+    `ngboost` are settings of that learner, where they differ from its defaults.
+    """
+    experiment = Experiment(study, history, ngboost or {})
+    kinds, settings = predictable_kinds(study), _settings(experiment)
+    tasks = [
+        ExperimentTask(f"{kind}-{step}-{seed}", settings, _run, (step, kind, seed))
+        for step in ("rankings", "presence", "rates")  # the longest first
+        for seed in range(REPETITIONS)
+        for kind in kinds
     ]
+    return run_experiment(tasks, folder, shared=experiment, processes=WORKERS, progress=progress)
 
 
 def _run(experiment: Experiment, method: str, *arguments: Any) -> Result:
@@ -107,9 +87,11 @@ def _run(experiment: Experiment, method: str, *arguments: Any) -> Result:
     return result
 
 
-def _settings(study: Study, history: int) -> str:
+def _settings(experiment: Experiment) -> str:
     """The digest of everything that shapes the results."""
-    snapshot = study.snapshot
-    parts = [*study.rate.values(), *study.count.values(), study.changed, snapshot.vectors]
-    parts += [part for crawl in snapshot.crawls for part in (crawl.bytes, crawl.trusted)]
-    return digest(*parts, history, snapshot.strict, snapshot.unit, len(snapshot.intervals))
+    study, snapshot = experiment.study, experiment.study.snapshot
+    parts: list[Any] = [*study.rate.values(), *study.count.values(), study.changed]
+    parts += [snapshot.near.row, snapshot.near.weight, snapshot.strict, snapshot.unit]
+    names = [field.name for field in fields(Crawl) if field.name != "urls"]
+    parts += [getattr(crawl, name) for crawl in snapshot.crawls for name in names]
+    return digest(*parts, experiment.history, sorted(experiment.ngboost.items()))

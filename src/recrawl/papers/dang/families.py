@@ -20,6 +20,8 @@ from recrawl.papers.dang.page_features import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recrawl.papers.dang.feature import Feature
 
 HISTORY = 8  #: intervals back
@@ -39,9 +41,14 @@ IN = [internal_in_links, external_in_links, trust]
 SN = [*IN, *map(around, [*SP, *IN])]
 
 
-def dp(history: int = HISTORY) -> list[Feature]:
-    """The page in the past, and its new links, up to `history` intervals back."""
-    changing = [content_size, text_size, text_quality, *BOTH]
+def dp(history: int = HISTORY, meaning: Sequence[Feature] = ()) -> list[Feature]:
+    """The page in the past, and its new links, up to `history` intervals back.
+
+    The authors' program lacks the past of the links and of what the page is about (`meaning`),
+    which their text lists.
+    """
+    sizes = [content_size, text_size, text_quality, internal_links, external_links]
+    changing = [*sizes, *meaning, *BOTH]
     lags = [lag(feature, back) for feature in changing for back in _backs(history)]
     return lags + [average(count, history) for count in BOTH if history]
 

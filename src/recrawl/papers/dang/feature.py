@@ -75,7 +75,7 @@ def average(feature: Feature, history: int) -> Feature:
             snapshot, range(1, history + 1), lambda back: feature.read(snapshot, back)
         )
 
-    return Feature(f"mean_{feature.name}", "DP", read)
+    return Feature(f"mean_{feature.name}-1..{history}", "DP", read)
 
 
 def change_rate(feature: Feature) -> Feature:

@@ -1,4 +1,4 @@
-"""What is a page about, in twenty numbers? Columns of its vector that go together, averaged."""
+"""What is a page about, in twenty numbers? Dimensions of its vector that go together, averaged."""
 
 from __future__ import annotations
 
@@ -15,27 +15,34 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray
     from recrawl.papers.dang.crawls import Snapshot
 
-GROUPS = 20
+N_GROUPS = 20
 
 
 def meaning(snapshot: Snapshot) -> list[Feature]:
-    """The family SPsem: as many features as there are groups, at most GROUPS."""
-    columns = agglomerated(snapshot.vectors)
-
-    def column(number: int) -> Feature:
-        return Feature(f"meaning_{number}", "SP", lambda *_: columns[:, number])
-
-    return [column(number) for number in range(columns.shape[1])]
+    """The features that SPsem has beyond SP: as many as there are groups, at most N_GROUPS."""
+    return [_group(number) for number in range(snapshot.crawls[snapshot.present].meaning.shape[1])]
 
 
-def agglomerated(vectors: NDArray[np.float32], groups: int = GROUPS) -> FloatArray:
-    """The means of columns that point the same way: complete linkage by cosine."""
+def _group(number: int) -> Feature:
+    def read(snapshot: Snapshot, back: int) -> FloatArray:
+        return snapshot.crawls[snapshot.present - back].meaning[:, number]
+
+    return Feature(f"meaning_{number}", "SP", read)
+
+
+def merging(vectors: NDArray[np.float32], groups: int = N_GROUPS) -> FloatArray:
+    """The matrix that averages dimensions of vectors which point the same way, dims × groups.
+
+    Groups are found by complete linkage of the cosine; a dimension without any value is left out.
+    """
     with extra("papers", "Merging features"):
         from sklearn.cluster import FeatureAgglomeration
 
-    used = vectors[:, vectors.any(axis=0)].astype(np.float64)
-    if used.shape[1] <= groups:
-        return used
-    merge = FeatureAgglomeration(n_clusters=groups, metric="cosine", linkage="complete")
-    columns: FloatArray = merge.fit_transform(used)
-    return columns
+    used = np.flatnonzero(vectors.any(axis=0))
+    group = np.arange(len(used))
+    if len(used) > groups:
+        merge = FeatureAgglomeration(n_clusters=groups, metric="cosine", linkage="complete")
+        group = merge.fit(vectors[:, used].astype(np.float64)).labels_
+    matrix = np.zeros((vectors.shape[1], min(len(used), groups)))
+    matrix[used, group] = 1.0 / np.bincount(group)[group]
+    return matrix

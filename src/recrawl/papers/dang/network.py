@@ -26,5 +26,11 @@ def external_in_links(crawl: Crawl) -> FloatArray:
 
 @static("SN")
 def trust(crawl: Crawl) -> FloatArray:
-    """TrustRank; PageRank is left out, as it says the same (Dang et al. 2021)."""
+    """TrustRank."""
     return crawl.trust
+
+
+@static("SN")
+def rank(crawl: Crawl) -> FloatArray:
+    """PageRank; no model uses it, as it says the same as TrustRank (Dang et al. 2021, §6.1)."""
+    return crawl.rank
