@@ -22,7 +22,7 @@ def taught(name: str, task: str) -> float:
     random = np.random.default_rng(0)
     x = random.lognormal(size=(ROWS, WIDE))
     y = random.poisson(0.15 * (x[:, 0] + x[:, 1])).astype(np.float64)
-    given = bounded(ROWS, 2) if name == "extra-trees" else {}
+    given = bounded(ROWS, {"min_samples_leaf": 2}) if name == "extra-trees" else {}
     return seconds(lambda: learner(name, task, **given).fit(x, y), rounds=1)
 
 
