@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from xml.dom import minidom
 
 import numpy as np
 import pytest
@@ -93,4 +94,4 @@ def test_the_command_draws_and_prints(folder, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "split: way" in done.stdout
     assert "in-sample" not in done.stdout
-    assert (tmp_path / "runs" / "trace-titles-figure-3.svg").read_text().startswith("<svg")
+    minidom.parse(str(tmp_path / "runs" / "trace-titles-figure-3.svg"))  # it is XML

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from time import perf_counter
+from xml.dom import minidom
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from recrawl.evolve.change_history import from_bits, from_contents
 from recrawl.evolve.presets import PRESETS
 from recrawl.lab.experiment import ExperimentTask, run_experiment
 from recrawl.papers.santos.experiment import ThesisProtocol, santos
+from recrawl.papers.santos.figures import FIGURES
 from recrawl.papers.santos.page import PageSetup, main
 
 SMALL = Path(__file__).parents[2] / "golden" / "small"
@@ -41,7 +43,10 @@ def test_the_page_is_made_whole(tmp_path):
         assert text in page
     for name in ("4.1", "4.2", "4.2-code"):
         assert f"](santos-figure-{name}.svg)" in page
-        assert (setup.docs / f"santos-figure-{name}.svg").read_text().startswith("<svg xmlns=")
+        figure = minidom.parse(str(setup.docs / f"santos-figure-{name}.svg"))
+        assert figure.documentElement.getAttribute("xmlns") == "http://www.w3.org/2000/svg"
+        drawn = {node.firstChild.data for node in figure.getElementsByTagName("text")}
+        assert set(FIGURES[f"figure-{name}"]) <= drawn  # the legend
     done = {file: file.stat().st_mtime_ns for file in setup.kept.glob("*.json")}
     main(setup)
     assert (setup.docs / "santos.md").read_text() == page

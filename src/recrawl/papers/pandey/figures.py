@@ -32,7 +32,7 @@ def figures(name: str, study: SearchStudy, runs: list[RefreshRun], folder: Path)
     files = []
     for kind, text in drawn.items():
         file = folder / f"{name}-{kind}.svg"
-        file.write_text(text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
+        file.write_text(text)
         files.append(file)
     return files
 

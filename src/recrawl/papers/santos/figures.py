@@ -36,5 +36,5 @@ def _write(name: str, lines: tuple[str, ...], results: ThesisResults, folder: Pa
     days = [float(day) for day in range(1, len(by_day[lines[0]]) + 1)]
     svg = curves(days, by_day, label="day after warm-up", name=f"santos, {name}")
     file = folder / f"santos-{name}.svg"
-    file.write_text(svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1))
+    file.write_text(svg)
     return file

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from textwrap import fill
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from recrawl.papers.santos.experiment import WORKERS, ThesisProtocol, changes_fr
 from recrawl.papers.santos.figures import figures
 from recrawl.papers.santos.tables import BEST, TABLE_43, same_choices, significant_days, tables
 from recrawl.planner.plan import fetches
+from recrawl.units import count
 
 if TYPE_CHECKING:
     from recrawl.lab.trace import Trace
@@ -67,8 +69,8 @@ pages of the Brazilian web watched for 57 days, and found them better than the c
 ## The thesis's experiment
 
 Its pages are not available. We use the world `brdc`, which resembles them but is not the same: 5 %
-of its pages change nearly daily, just what the budget can fetch, so most numbers are higher. Only
-the order of the methods can be compared.
+of its pages change nearly daily, just what the budget can fetch. So only the order of the methods
+can be compared.
 `recrawl paper santos brdc` runs all of it: 5 folds, 5 seeds, 300 trees, 50 generations, with the
 preset `thesis`. NAD, SAD, AAD and GAD are as the text of the thesis defines them, over the visits
 of a page; those with *(code)* are as the program behind the thesis computes them, over all cycles.
@@ -108,13 +110,12 @@ def findings(results: ThesisResults) -> list[str]:
     rival = max(classic, key=lambda name: mean[name])
     better, worse = significant_days(results.daily[BEST], results.daily[rival])
     days, folds = results.daily[BEST].shape[1], len(results.chosen[BEST])
-    order = "as in the thesis" if mean[BEST] > mean[rival] else "unlike in the thesis"
+    ahead = "In the thesis, too, GP4C" if mean[BEST] > mean[rival] else "In the thesis GP4C"
     with_n = sum("n" in tree.expression.used() for tree in results.chosen[BEST])
     lines = [
-        f"- GP4C best finds {mean[BEST]:.4f}, the best of the others, {rival}, {mean[rival]:.4f}: "
-        f"{order}. It is surely better on {len(better)} of {days} days and surely worse on "
-        f"{len(worse)}. In the thesis the best of the others is NAD, with "
-        f"{TABLE_43[BEST] - TABLE_43['NAD']:.4f} less.",
+        f"- GP4C best finds {mean[BEST]:.4f}, the best baseline, {rival}, {mean[rival]:.4f}. "
+        f"It is surely better than this one on {len(better)} of {days} days, and surely worse on "
+        f"{len(worse)}. {ahead} is ahead, by {TABLE_43[BEST] - TABLE_43['NAD']:.4f} of NAD.",
         f"- n occurs in {with_n} of our {folds} functions. The thesis saw little use for it.",
         f"- SAD finds {mean['SAD']:.2f}, in the program's reading {mean['SAD (code)']:.2f}, in the "
         f"thesis {TABLE_43['SAD']:.2f}.",
@@ -125,7 +126,11 @@ def findings(results: ThesisResults) -> list[str]:
         for name in results.chosen
         if name != BEST
     ]
-    return lines
+    return [_wrapped(line) for line in lines]
+
+
+def _wrapped(line: str) -> str:
+    return fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 @dataclass(frozen=True)
@@ -185,8 +190,8 @@ def report(results: list[HalfTraceResult], breeding: Preset) -> list[str]:
             f"`{each.formulas['simple']}`",
         ]
         lines.append(f"| {each.trace} | {' | '.join(cells)} |")
-    lines += ["", *(_count(results, way) for way in WAYS), *_remarks(results), "", REMARKS]
-    return lines
+    remarks = [*(_count(results, way) for way in WAYS), *_remarks(results)]
+    return [*lines, "", *map(_wrapped, remarks), "", REMARKS]
 
 
 def _remarks(results: list[HalfTraceResult]) -> list[str]:
@@ -215,7 +220,7 @@ def _count(results: list[HalfTraceResult], way: str) -> str:
     equal = len(gaps) - len(more) - len(fewer)
     return (
         f"- *{way.capitalize()}* finds more than every classic policy on "
-        f"{', '.join(more) or 'none'}; as much as the best of them on {equal} traces; "
+        f"{', '.join(more) or 'none'}; as much as the best of them on {count(equal, 'trace')}; "
         f"less on {', '.join(fewer) or 'none'}."
     )
 

@@ -168,10 +168,10 @@ def _test_rows(results: ThesisResults, others: list[str]) -> list[list[str]]:
     rows = []
     for name, mean, p in zip(others, means, holm([m.p for m in means]), strict=True):
         better, worse = significant_days(ours, results.daily[name])
-        theirs = WORSE_DAYS.get(name)
+        theirs = _some_days(WORSE_DAYS[name]) if name in WORSE_DAYS else "–"
         cells = [
-            f"{BETTER_DAYS.get(name, '')} / {len(better)}",
-            f"{'' if theirs is None else _some_days(theirs)} / {_some_days(worse)}",
+            f"{BETTER_DAYS.get(name, '–')} / {len(better)}",
+            f"{theirs} / {_some_days(worse)}",
             f"{mean.mean:+.4f} ({mean.low:+.4f} to {mean.high:+.4f})",
             f"{p:.2g}",
         ]
