@@ -184,26 +184,38 @@ class Pages:
     bytes: FloatArray  #: size at the last success; NaN unknown
     seconds: FloatArray  #: duration of the last success; NaN unknown
     source: PageSource = field(repr=False, compare=False)
+    signals: PageSignals | None = field(default=None, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.page_id)
 
     def columns(self) -> dict[str, Column]:
         """The columns by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "source"}
+        others = ("source", "signals")
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in others}
 
     def take(self, rows: IntArray | BoolArray) -> Pages:
         """The same columns for some rows, in the order given."""
-        return Pages(**{n: c[rows] for n, c in self.columns().items()}, source=self.source)
+        signals = self.signals and self.signals.take(rows)
+        columns = {n: c[rows] for n, c in self.columns().items()}
+        return Pages(**columns, source=self.source, signals=signals)
 
     def rows_of(self, key: KeyArray) -> IntArray:
         """The row of the page with each key; -1 where there is none."""
         return rows_of(key, self.key)
 
-    def days_since_visit(self, now: Time) -> FloatArray:
-        """The papers' t: age of our copy, or time since first seen where there is none."""
+    def copy_age(self, now: Time) -> FloatArray:
+        """Days since the last visit, or since first seen where there is none."""
         since = np.where(np.isnan(self.last_visit), self.first_seen, self.last_visit)
         return np.maximum(now - since, 0.0) / DAY
+
+    def days_since_visit(self, now: Time, rate: FloatArray | None = None) -> FloatArray:
+        """The papers' t: `copy_age`, or the effective time where signals report on a page.
+
+        `rate` is the changes a day of each page; the smoothed rate if it is left out.
+        """
+        days = self.copy_age(now)
+        return days if self.signals is None else self.signals.effective_days(days, rate)
 
     def over_host(self, column: Column) -> FloatArray:
         """For each page the sum of a column over all pages of its host."""
@@ -234,10 +246,56 @@ class Pages:
 
 @dataclass(frozen=True)
 class Signals:
-    """The changes that sitemaps and feeds claim, and how often they are right; columns by name."""
+    """What sitemaps and feeds claim, and how their claims fared: a row for each page and kind.
 
-    latest: dict[str, Column]  #: page_id, kind, said: the last change that each kind claims
-    tally: dict[str, Column]  #: host, kind, found, missed, false_alarms, quiet: compared visits
+    The last five columns sum up the compared visits since the first claim of that kind.
+    """
+
+    page_id: IntArray
+    kind: NDArray[np.object_]
+    said: FloatArray  #: the last change that it claims, seconds
+    claims: FloatArray  #: of changes after our last visit
+    changed: FloatArray  #: visits that showed a change
+    missed: FloatArray  #: those of them before which no change was claimed
+    changed_days: FloatArray  #: the sum of their intervals
+    false_claims: FloatArray  #: claims of a change before visits that showed none
+    quiet_days: FloatArray  #: the sum of the intervals of these visits
+
+
+@dataclass(frozen=True)
+class PageSignals:
+    """What each kind of signal says of each page: a row for each page, a column for each kind.
+
+    Busa-Fekete et al. 2025: a kind reports a change with probability `recall`, and claims a change
+    that is none `noise` times a day. Of a page it never mentions it reports nothing.
+    """
+
+    kinds: tuple[str, ...]
+    said: FloatArray  #: the last change that it claims, seconds; NaN: it never mentions the page
+    claims: FloatArray  #: of changes since our last visit
+    recall: FloatArray  #: from 0 to below 1; 0 where it never mentions the page
+    noise: FloatArray  #: false claims a day, above 0
+    rate: FloatArray  #: changes a day of each page, for policies without a rate of their own
+
+    def take(self, rows: IntArray | BoolArray) -> PageSignals:
+        """The same for some pages."""
+        return PageSignals(
+            self.kinds,
+            **{f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "kinds"},
+        )
+
+    def effective_days(self, days: FloatArray, rate: FloatArray | None = None) -> FloatArray:
+        """Days after which a page without signals is as likely to have changed as each page now.
+
+        After T days and m claims a copy is right with probability e^{−(1−r)ΔT}·(ν/(rΔ + ν))^m,
+        with recall r, noise ν and rate Δ. That is e^{−Δt} at t = (1−r)T + m·ln(1 + rΔ/ν)/Δ.
+        Several kinds are taken as independent.
+        """
+        change = np.maximum(self.rate if rate is None else rate, 1e-12)
+        said = self.claims * np.log1p(self.recall * change[:, None] / self.noise)
+        unreported: FloatArray = np.prod(1.0 - self.recall, axis=1)
+        effective: FloatArray = unreported * days + said.sum(axis=1) / change
+        return effective
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import math
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +12,14 @@ from hypothesis import strategies as st
 
 import recrawl
 from recrawl import units, urls
-from recrawl.checks.sample import sample_pages
 from recrawl.crawl.clock import CrawlClock
 from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
 from recrawl.errors import BadInput
-from recrawl.history.signals_table import CLAIMS_KEPT
-from recrawl.model import DAY, Signals
+from recrawl.model import DAY
 from recrawl.page.responses import Response, to_visits
 from recrawl.page.sitemaps import MAX_ELEMENTS, MAX_ENTRIES, SitemapEntry, read_sitemap
-from recrawl.planner.signals import evidence, multiply_odds, odds_factors
 
 NOON = 1_699_963_200.0  # 2023-11-14T12:00Z
 MIDNIGHT = NOON - DAY / 2
@@ -409,107 +404,3 @@ def test_a_clock_waits_until_a_time_or_until_stopped():
     fast = CrawlClock(NOON, speed=DAY)
     fast.wait(NOON + 600, lambda: False)
     assert fast.now() >= NOON + 600
-
-
-# What claims are worth
-
-
-def test_claims_are_tallied_by_what_visits_found(store):
-    """One page: a claimed change, an unclaimed one, a false alarm, and neither."""
-    start = MIDNIGHT
-    bodies = [b"1", b"2", b"3", b"3", b"3"]
-    store.append(
-        to_visits(
-            Response(url, start + day * DAY, 200, {}, body)
-            for day, body in enumerate(bodies)
-            for url in (A, A + "unnamed")
-        )
-    )
-    claims = [
-        (-1, 0.1),
-        (0.5, 0.9),
-        (2.5, 2.9),
-        (3.5, 4.5),
-        (2.5, 2.9),
-    ]  # time of the change, time of the claim
-    moment = pa.timestamp("us")
-
-    def column(values):
-        return pa.array([round((start + v * DAY) * 1e6) for v in values], pa.int64()).cast(moment)
-
-    table = pa.table(
-        {
-            "url": [A] * 4 + ["https://nowhere.example/"],
-            "kind": ["sitemap"] * 5,
-            "said": column(said for said, _ in claims),
-            "seen": column(seen for _, seen in claims),
-        }
-    )
-    assert store.signals() is None
-    assert store.claim(table) == 4
-    assert store.claim(table) == 0
-    found = store.signals()
-    assert found.latest["said"].tolist() == [start + 3.5 * DAY]
-    counts = {name: found.tally[name].tolist() for name in COUNTS}
-    assert counts == {"found": [1], "missed": [1], "false_alarms": [1], "quiet": [1]}
-
-
-@pytest.mark.slow
-def test_only_the_last_claims_about_a_page_are_kept(store):
-    store.append(pa.table({"url": [A]}), now=MIDNIGHT)
-    for day in range(CLAIMS_KEPT + 5):
-        moment = pa.array([round((MIDNIGHT + day * DAY) * 1e6)], pa.int64()).cast(
-            pa.timestamp("us")
-        )
-        claim = {"url": [A], "kind": ["sitemap"], "said": moment, "seen": moment}
-        assert store.claim(pa.table(claim)) == 1
-    [held] = store.query("SELECT count(*) AS n, epoch(max(said)) AS last FROM signals").to_pylist()
-    assert held == {"n": CLAIMS_KEPT, "last": MIDNIGHT + (CLAIMS_KEPT + 4) * DAY}
-
-
-COUNTS = ("found", "missed", "false_alarms", "quiet")
-
-
-def signals(pages, said, tally):
-    """Claims of one kind about pages, and the tally of such claims on hosts 0, 1, …"""
-    columns = dict(zip(COUNTS, np.array(tally, np.float64).T, strict=True))
-    hosts = len(tally)
-    return Signals(
-        latest={
-            "page_id": pages.page_id,
-            "kind": np.array(["sitemap"] * len(pages)),
-            "said": np.array(said),
-        },
-        tally={"host": np.arange(hosts), "kind": np.array(["sitemap"] * hosts)} | columns,
-    )
-
-
-def visited(host, at):
-    host = np.array(host)
-    some = sample_pages(1, len(host))
-    return replace(some, host=host, site=host, last_visit=np.array(at, np.float64))
-
-
-def test_odds_of_a_claim_and_of_silence_by_hand():
-    pages = visited([0, 0, 1, 1], [NOON] * 4)
-    said = [NOON + 1, NOON - 1, NOON + 1, NOON - 1]
-    told = evidence(signals(pages, said, [(8, 2, 1, 9), (0, 10, 0, 10)]), pages)
-    # Four visits of the mean of all hosts (8.5/21 and 1.5/21) are added to each host's own.
-    factor = [202 / 27, 92 / 267, 34 / 6, (294 - 34) / (294 - 6)]
-    assert odds_factors(told, 4) == pytest.approx(factor)
-
-
-count = st.floats(0, 1e9).map(math.floor)
-
-
-@given(
-    tally=st.lists(st.tuples(count, count, count, count), min_size=1, max_size=4),
-    p=st.floats(1e-9, 1 - 1e-9) | st.sampled_from([0.0, 1.0]),
-)
-def test_no_experience_makes_anything_certain(tally, p):
-    pages = visited([*range(len(tally))] * 2, [NOON] * len(tally) + [np.nan] * len(tally))
-    factor = odds_factors(evidence(signals(pages, [NOON] * len(pages), tally), pages), len(pages))
-    assert np.all(np.isfinite(factor) & (factor > 0))
-    new = multiply_odds(np.full(len(pages), p), factor)
-    assert np.all((new >= 0) & (new <= 1))
-    assert p in (0, 1) or np.all(new > 0)

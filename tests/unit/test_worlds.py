@@ -15,7 +15,7 @@ from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
 from recrawl.lab.worlds import write
 from recrawl.lab.worlds.world import START
-from recrawl.model import DAY
+from recrawl.model import DAY, Budget
 
 NAMES = sorted(registry.parts("world"))
 WITH_CONTENT = [name for name in NAMES if name != "brdc"]
@@ -36,7 +36,17 @@ def lifted(before, after):
 
 
 def test_the_worlds_that_the_issue_asks_for():
-    expected = ["brdc", "bursty", "flapping", "hubs", "leaders", "poisson", "releases", "weekly"]
+    expected = [
+        "announced",
+        "brdc",
+        "bursty",
+        "flapping",
+        "hubs",
+        "leaders",
+        "poisson",
+        "releases",
+        "weekly",
+    ]
     assert expected == NAMES
 
 
@@ -48,7 +58,9 @@ def test_same_seed_same_bytes_other_seed_others(name, tmp_path):
     )
     assert first == again
     assert all(first[file] != other[file] for file in first)
-    assert set(first) == {"bits.txt" if name == "brdc" else "versions.parquet", "README.md"}
+    claims = {"signals.parquet"} if name == "announced" else set()
+    changes = "bits.txt" if name == "brdc" else "versions.parquet"
+    assert set(first) == {changes, "README.md"} | claims
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -103,6 +115,51 @@ def test_poisson_pages_change_at_their_rates():
     assert abs(z.mean()) < 4 / np.sqrt(len(z))
     assert 0.85 < z.var() < 1.15  # of a Poisson count: 1
     assert world.truth["rate"].mean() == pytest.approx(0.1, rel=0.1)
+
+
+def test_announced_changes_are_those_of_poisson_and_as_many_as_it_says():
+    world = make("announced:recall=0.7,noise=0.05", pages=1_000)
+    plain = make("poisson", pages=1_000)
+    np.testing.assert_array_equal(world.at, plain.at)
+    page, at = world.announced.page, world.announced.at
+    first = at == START
+    assert sorted(page[first].tolist()) == list(range(1_000))  # a sitemap names every page
+    said = set(zip(page[~first].tolist(), at[~first].tolist(), strict=True))
+    true = set(zip(world.page.tolist(), world.at.tolist(), strict=True))
+    assert len(said & true) / len(true) == pytest.approx(0.7, abs=0.02)
+    assert len(said - true) / (1_000 * 60) == pytest.approx(0.05, rel=0.1)
+
+
+def test_a_replay_reads_the_last_claim_of_each_cycle(tmp_path):
+    folder = write(make("announced:recall=1,noise=0,mean=0.5"), tmp_path / "w")
+    trace = read_trace(folder)
+    begin = trace.window[0]
+    read = trace.claims.read(trace.urls, begin + DAY, begin + 3 * DAY)
+    found = dict(zip(read["url"].to_pylist(), read["said"].cast("int64").to_pylist(), strict=True))
+    expected = {}
+    for page, at in zip(trace.page.tolist(), trace.valid_from.tolist(), strict=True):
+        if begin + DAY < at <= begin + 3 * DAY:
+            expected[trace.urls[page]] = at * 1e6  # in the order of time, so the last stays
+    assert found == expected
+    assert set(read["seen"].cast("int64").to_pylist()) == {(begin + 3 * DAY) * 1e6}
+    half = np.arange(len(trace)) % 2 == 0
+    some = trace.take(half)
+    assert some.claims.read(some.urls, begin + DAY, begin + 3 * DAY).num_rows == sum(
+        url in set(some.urls) for url in expected
+    )
+
+
+def test_perfect_claims_make_every_fetch_find_a_change(tmp_path):
+    trace = read_trace(write(make("announced:recall=1,noise=0,mean=0.05"), tmp_path / "w"))
+    found = {
+        signals: summary(
+            daily(trace, replay(trace, "freshness", Budget(fetches=8), signals=signals))
+        )
+        for signals in (True, False)
+    }
+    assert found[True]["change_ratio"] > 0.95
+    assert found[True]["freshness"] > found[False]["freshness"] + 0.05
+    assert found[False]["change_ratio"] < 0.7
 
 
 @pytest.mark.parametrize(("name", "least", "most"), [("bursty", 1.8, 2.6), ("poisson", 0.9, 1.1)])

@@ -63,7 +63,7 @@ class HitModel:
         known = row >= 0
         rate = self._unknown_rate(pages)
         rate[known] = self.state.rate[row[known]] * np.exp(self.log_ratio[row[known]])
-        return rate * pages.days_since_visit(now)
+        return rate * pages.days_since_visit(now, rate)
 
     def optimism(self, pages: Pages) -> FloatArray:
         """The factor by which to raise the hits due: higher for pages with few hits."""

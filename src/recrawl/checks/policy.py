@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recrawl.checks.every import copies, require
-from recrawl.checks.sample import NOW, SampleHistory, is_altered, sample_pages, shuffled
+from recrawl.checks.sample import (
+    NOW,
+    SampleHistory,
+    is_altered,
+    sample_pages,
+    sample_signals,
+    shuffled,
+)
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, Pages
@@ -40,6 +47,13 @@ def check_accepts_pages_never_visited(policy: Policy) -> None:
     pages = sample_pages()
     scores = policy.score(pages.take(np.isnan(pages.first_visit)), NOW)
     require(policy, "scores are finite when no page was ever visited", met=_is_finite(scores))
+
+
+def check_accepts_signals(policy: Policy) -> None:
+    pages = sample_signals(sample_pages())
+    scores = policy.score(pages, NOW)
+    right = scores.shape == (len(pages),) and _is_finite(scores)
+    require(policy, "scores are finite where signals report on pages", met=right)
 
 
 def check_ignores_the_order_of_rows(policy: Policy) -> None:

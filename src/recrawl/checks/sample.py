@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from recrawl.model import DAY, Intervals, Outlinks, Pages, owners, starts
+from recrawl.model import DAY, Intervals, Outlinks, Pages, PageSignals, owners, starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recrawl.model import BoolArray, Column, FloatArray, IntArray, KeyArray, Time
+    from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Time
 
 NOW: Time = 1_700_000_000.0
 LATER_VISITS = 3  #: to each visited page after `NOW`, in a sample with a future
@@ -98,7 +98,7 @@ def build_pages(past: Intervals, first_visit: FloatArray, *, until: Time = np.in
     )
 
 
-def _known(past: Intervals, first_visit: FloatArray, until: Time) -> dict[str, Column]:
+def _known(past: Intervals, first_visit: FloatArray, until: Time) -> dict[str, Any]:
     size, row, seen = len(first_visit), past.page, past.at <= until
     changed = seen & past.changed
     n = np.bincount(row[seen], minlength=size)
@@ -139,6 +139,20 @@ def sample_pages(seed: int = 0, n: int = 200, *, future: int | None = None) -> P
         n_visits=pages.n_visits + 2 * failed,
         failures=np.where(failed, 2, 0),
         bytes=np.where(rng.random(n) < 0.5, np.nan, rng.lognormal(9.0, 2.0, n)),
+    )
+
+
+def sample_signals(pages: Pages) -> Pages:
+    """The pages with signals of two kinds: worthless to near perfect, silent and not."""
+    n = len(pages)
+    rng = np.random.default_rng(2)
+    recall = rng.choice([0.0, 1e-6, 0.5, 1 - 1e-6], (n, 2))
+    noise = rng.choice([1e-6, 0.05, 1.0], (n, 2))
+    claims = np.where(recall > 0, rng.choice([0.0, 1.0, 20.0], (n, 2)), 0.0)
+    said = np.where(recall > 0, NOW - DAY, np.nan)
+    rate = rng.choice([1e-9, 0.1, 10.0], n)
+    return replace(
+        pages, signals=PageSignals(("feed", "sitemap"), said, claims, recall, noise, rate)
     )
 
 

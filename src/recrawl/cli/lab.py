@@ -70,6 +70,9 @@ def replay(
     seeds: Annotated[int, typer.Option(min=1, help="Average over this many orders of ties.")] = 1,
     failures: Annotated[str, typer.Option(help="Share of the visits that fail.")] = "0%",
     not_modified: Annotated[str, typer.Option(help="Share of the pages that answer 304.")] = "0%",
+    signals: Annotated[  # noqa: FBT002
+        bool, typer.Option(help="Read the claims of the trace's sitemaps and feeds.")
+    ] = True,
     window: Window = None,
     weights: Annotated[
         Path | None, typer.Option(help="CSV of url, weight, for the weighted metrics.")
@@ -103,6 +106,7 @@ def replay(
             seeds=seeds,
             failures=failures,
             not_modified=not_modified,
+            signals=signals,
             window=window,
             impute=impute,
             weights=weights,

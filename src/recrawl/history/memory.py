@@ -14,6 +14,7 @@ from recrawl.history.append import Appended
 from recrawl.history.arrow import micros, values
 from recrawl.history.copies import has_content
 from recrawl.history.fold import NO_TIME, OK, SAME, TIMES, UNKNOWN, PageState, fold, status_outcomes
+from recrawl.history.memory_signals import MemorySignals
 from recrawl.model import VISITS, Intervals, Outlinks, Pages
 from recrawl.random import mix
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from recrawl.model import BoolArray, Column, FloatArray, IntArray, Time
+    from recrawl.model import BoolArray, Column, FloatArray, IntArray, Signals, Time
     from recrawl.protocols import Detector
 
 COUNTS = ("new_internal", "new_external", "links")
@@ -73,6 +74,7 @@ class MemoryHistory:
         self._copy = VISITS.empty_table().select(list(detector.needs)).take(_nulls(len(names)))
         self._targets = np.zeros(copies.targets() if copies else 0, np.bool_)  # seen ones
         self._log: list[tuple[Column, ...]] = []
+        self._signals = MemorySignals(len(self.names))
         self._known = np.ones(len(names), np.bool_) if known is None else known.copy()
         hosts = [urls.host(name) for name in self.names]
         self._fixed: dict[str, Any] = {
@@ -121,6 +123,9 @@ class MemoryHistory:
         source[row[is_copy]] = len(self.names) + np.arange(len(copies))
         self._copy = pa.concat_tables([self._copy, copies]).take(pa.array(source))
         known = folded.changed != UNKNOWN
+        self._signals.add_visits(
+            row[known], at[known], folded.days[known], folded.changed[known] == 1
+        )
         modified = micros(visits["last_modified"])
         columns = (row, folded.days, folded.changed, at, modified, *counts)
         self._log.append(tuple(column[known] for column in columns))
@@ -144,8 +149,16 @@ class MemoryHistory:
         pages = Pages(**self._fixed, **wanted, source=self)
         return pages if self._known.all() else pages.take(self._known)
 
-    def signals(self) -> None:
-        """A replay has no signals."""
+    def claim(self, claims: pa.Table) -> None:
+        """Add claims of change (url, kind, said, seen), read after all before; as a store does."""
+        row = np.array([self._row[url] for url in claims["url"].to_pylist()], np.int64)
+        known = self._known[row]
+        said, seen = micros(claims["said"])[known], micros(claims["seen"])[known]
+        self._signals.add_claims(row[known], values(claims["kind"])[known], said, seen)
+
+    def signals(self) -> Signals | None:
+        """The changes that were claimed; None if there are no claims."""
+        return self._signals.read(self._state.last_visit)
 
     def models(self) -> None:
         """A replay keeps no models."""

@@ -28,9 +28,8 @@ def read(connection: Connection) -> Signals | None:
     tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
     if "signals" not in tables:
         return None
-    latest = connection.execute(_LATEST).fetchnumpy()
-    tally = connection.execute(_TALLY).fetchnumpy()
-    return Signals(latest=latest, tally=tally) if len(latest["page_id"]) else None
+    columns = connection.execute(_READ).fetchnumpy()
+    return Signals(**columns) if len(columns["page_id"]) else None
 
 
 _ADD = """
@@ -44,23 +43,30 @@ DELETE FROM signals WHERE rowid IN (
     SELECT rowid FROM signals SEMI JOIN (FROM claims JOIN pages USING (url)) USING (page_id)
     QUALIFY row_number() OVER (PARTITION BY page_id, kind ORDER BY seen DESC, said DESC) > ?)
 """
-_LATEST = """
-SELECT page_id, kind, epoch(max(said)) AS said FROM signals GROUP BY page_id, kind
-"""
-# For each compared visit after the first claim of a kind: was a change claimed since the copy that
-# it is compared with, and had we read the claim before the visit?
-_TALLY = """
-WITH heard AS (SELECT page_id, kind, min(seen) AS since FROM signals GROUP BY page_id, kind),
+# A visit counts if it is compared and after the first claim of a kind. A claim counts for it if the
+# claimed change is after the copy that it is compared with, and we had read it before the visit.
+_READ = """
+WITH heard AS (
+    SELECT page_id, kind, min(seen) AS since, epoch(max(said)) AS said,
+           count(*) FILTER (last_visit IS NULL OR said > last_visit)::DOUBLE AS claims
+    FROM signals JOIN pages USING (page_id) GROUP BY page_id, kind),
 told AS (
-    SELECT visits.page_id, kind, changed,
-           EXISTS (FROM signals WHERE signals.page_id = visits.page_id AND signals.kind = heard.kind
-                   AND seen <= visits.at AND said <= visits.at
-                   AND said > visits.at - to_microseconds((days * 864e8)::BIGINT)) AS claimed
-    FROM visits JOIN heard USING (page_id) WHERE days IS NOT NULL AND visits.at > since)
-SELECT host_id AS host, kind,
-       count(*) FILTER (changed AND claimed)::DOUBLE AS found,
-       count(*) FILTER (changed AND NOT claimed)::DOUBLE AS missed,
-       count(*) FILTER (NOT changed AND claimed)::DOUBLE AS false_alarms,
-       count(*) FILTER (NOT changed AND NOT claimed)::DOUBLE AS quiet
-FROM told JOIN pages USING (page_id) GROUP BY ALL ORDER BY ALL
+    SELECT visits.page_id, kind, changed, days,
+           (SELECT count(*) FROM signals
+            WHERE signals.page_id = visits.page_id AND signals.kind = heard.kind
+                  AND seen <= visits.at AND signals.said <= visits.at
+                  AND signals.said > visits.at - to_microseconds((days * 864e8)::BIGINT)) AS claims
+    FROM visits JOIN heard USING (page_id) WHERE days IS NOT NULL AND visits.at > since),
+fared AS (
+    SELECT page_id, kind,
+           count(*) FILTER (changed)::DOUBLE AS changed,
+           count(*) FILTER (changed AND claims = 0)::DOUBLE AS missed,
+           coalesce(sum(days) FILTER (changed), 0) AS changed_days,
+           coalesce(sum(claims) FILTER (NOT changed), 0)::DOUBLE AS false_claims,
+           coalesce(sum(days) FILTER (NOT changed), 0) AS quiet_days
+    FROM told GROUP BY page_id, kind)
+SELECT page_id, kind, said, claims, coalesce(changed, 0) AS changed, coalesce(missed, 0) AS missed,
+       coalesce(changed_days, 0) AS changed_days, coalesce(false_claims, 0) AS false_claims,
+       coalesce(quiet_days, 0) AS quiet_days
+FROM heard LEFT JOIN fared USING (page_id, kind) ORDER BY page_id, kind
 """

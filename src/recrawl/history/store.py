@@ -127,7 +127,8 @@ class Store:
         with self._connect() as connection:
             columns = connection.execute(_PAGES).fetchnumpy()
         order = _order(columns["page_id"])
-        return Pages(**{n: _plain(c)[order] for n, c in columns.items()}, source=self)
+        ordered: dict[str, Any] = {n: _plain(c)[order] for n, c in columns.items()}
+        return Pages(**ordered, source=self)
 
     def signals(self) -> Signals | None:
         """The changes that sitemaps and feeds claim; None if there are no claims."""

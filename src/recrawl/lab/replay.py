@@ -177,11 +177,13 @@ def replay(
     discover: str = "links",
     failures: float = 0.0,
     not_modified: float = 0.0,
+    signals: bool = True,
 ) -> FetchLog:
     """Run a policy over the window of a trace.
 
     The first cycle copies every page that exists; so do the `warm_up` cycles after it. A cycle's
-    budget may be spent in `parts`, one second apart; pages are scored again before each part.
+    budget may be spent in `parts`, one second apart; pages are scored again before each part. Each
+    cycle begins by reading what the trace's sitemaps and feeds claim, unless `signals` is false.
     """
     times = cycle_times(trace.window, every, parts)
     _check_warm_up(warm_up, times, every)
@@ -200,6 +202,9 @@ def replay(
     portions = _portions(replace(budget, fetches=allowed, share=None), parts)
     raw: list[tuple[int, int, IntArray, FloatArray]] = []
     for number, now in enumerate(times):
+        if signals and trace.claims is not None:
+            since = times[number - 1] if number else -np.inf
+            history.claim(trace.claims.read(trace.urls, since, now))
         if number <= warm_up:
             page = np.flatnonzero(engine.known)
             history.append(engine.visits(page, now), now=now)

@@ -17,6 +17,7 @@ from numba import njit
 
 from recrawl import units
 from recrawl.errors import BadInput
+from recrawl.lab.claims import read_claims
 from recrawl.lab.links import LinkTable, LinkTableBuilder
 from recrawl.model import starts
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recrawl.lab.claims import TraceClaims
     from recrawl.model import BoolArray, FloatArray, IntArray, KeyArray, Time
 
 _WINDOW = re.compile(r"^Window: (\S+) \.\. (\S+)", re.MULTILINE)
@@ -46,6 +48,7 @@ class Trace:
     body_bytes: FloatArray | None = None  #: size of each version's body; NaN: unknown; None: all
     file: Path | None = None  #: where texts and links can be read
     row: IntArray | None = None  #: of each version in that file
+    claims: TraceClaims | None = None  #: what sitemaps and feeds say of the pages
 
     def __len__(self) -> int:
         return len(self.urls)
@@ -205,6 +208,7 @@ class Trace:
             body_bytes=None if self.body_bytes is None else self.body_bytes[versions],
             file=self.file,
             row=None if self.row is None else self.row[versions],
+            claims=None if self.claims is None else self.claims.among(pages),
         )
 
 
@@ -246,6 +250,7 @@ def read_trace(path: str | Path, window: tuple[Time, Time] | None = None) -> Tra
         body_bytes=body_bytes,
         file=file,
         row=np.arange(len(url)),
+        claims=read_claims(file.parent / "signals.parquet", url[first].tolist()),
     )
 
 

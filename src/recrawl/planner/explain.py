@@ -16,7 +16,6 @@ from recrawl.planner.plan import (
     describe,
     due,
     find_candidates,
-    signal_gain,
 )
 from recrawl.protocols import Reasoner
 from recrawl.public import public
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from recrawl.model import Budget, IntArray, Pages, Time
     from recrawl.planner.plan import Candidates, PlanOptions
-    from recrawl.planner.signals import SignalEvidence
     from recrawl.protocols import History
 
 MAX_WAIT_DAYS = 3650.0  #: how far ahead to look for the day on which the page would be picked
@@ -102,7 +100,7 @@ def explain(
         rate_low=float(low),
         rate_high=float(high),
         p_change=float(candidates.p_change(rows)[0]),
-        signals=[_signal(each, row, now) for each in candidates.signals if row in each.rows],
+        signals=_signals(candidates.pages.take(rows), now),
         reasons=_reasons(candidates, row),
         score=float(candidates.score[row]),
         rank=_rank(candidates, row),
@@ -133,16 +131,24 @@ def _reasons(candidates: Candidates, row: int) -> list[str]:
     )
 
 
-def _signal(signal: SignalEvidence, row: int, now: Time) -> str:
-    """What one kind of signal claims about a page, and how far it can be believed on its host."""
-    at = int(np.flatnonzero(signal.rows == row)[0])
-    ago = units.show_days((now - float(signal.changed_at[at])) / DAY)
-    when = "since our last visit" if signal.is_news[at] else "before our last visit"
-    return (
-        f"{signal.kind} says it changed {ago} ago, {when}; on this host it reports "
-        f"{signal.recall[at]:.0%} of the changes, and claims one in {signal.false_alarms[at]:.0%} "
-        f"of the visits without: odds × {signal.odds()[at]:.2g}"
-    )
+def _signals(page: Pages, now: Time) -> list[str]:
+    """What each kind of signal claims about a page, and how far it can be believed on its host."""
+    if page.signals is None:
+        return []
+    own, (effective,), (age,) = page.signals, page.days_since_visit(now), page.copy_age(now)
+    lines = []
+    for column in np.flatnonzero(np.isfinite(own.said[0])).tolist():
+        ago = units.show_days((now - float(own.said[0, column])) / DAY)
+        times = units.count(int(own.claims[0, column]), "change")
+        lines.append(
+            f"{own.kinds[column]} claims {times} since our last visit, the last {ago} ago; on this "
+            f"host it reports {own.recall[0, column]:.0%} of the changes, and claims "
+            f"{own.noise[0, column]:.2g} a day that are none"
+        )
+    if lines:
+        days = units.show_days(float(age)), units.show_days(float(effective))
+        lines.append(f"so that {days[0]} unseen count as {days[1]}")
+    return lines
 
 
 def _rank(candidates: Candidates, row: int) -> int:
@@ -192,9 +198,7 @@ def _wait(candidates: Candidates, row: int, needed: float) -> str:
         seen[row] -= days * DAY
         older = replace(candidates.pages, last_visit=last, first_seen=seen)
         worth = candidates.policy.score(older, candidates.now) * candidates.rules.weight
-        return float(
-            (worth * signal_gain(candidates.policy, candidates.signals, older, candidates.now))[row]
-        )
+        return float(worth[row])
 
     if not score(MAX_WAIT_DAYS) > needed:
         return "Waiting alone would not do it under this policy: it must be seen to change."

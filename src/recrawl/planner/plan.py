@@ -13,7 +13,7 @@ from recrawl.model import DAY, Budget
 from recrawl.planner.choose import Allowance
 from recrawl.planner.policy import find_policy
 from recrawl.planner.rules import RuleColumns, rule_columns
-from recrawl.planner.signals import SignalEvidence, evidence, multiply_odds, odds_factors
+from recrawl.planner.signals import with_signals
 from recrawl.protocols import Forecaster
 from recrawl.public import public
 from recrawl.random import random_bits
@@ -127,9 +127,8 @@ def describe(pages: Pages, row: int, now: Time) -> str:
 class Candidates:
     """The pages to choose from, and all that the choice depends on."""
 
-    pages: Pages
+    pages: Pages  #: with what sitemaps and feeds say of them
     policy: Policy
-    signals: list[SignalEvidence]  #: what sitemaps and feeds claim about the pages
     score: FloatArray
     ties: KeyArray
     rules: RuleColumns
@@ -145,7 +144,7 @@ class Candidates:
         explored = int(self.budget.explore * self.fetches)
         overdue, days = rows[:0], self.score
         if explored or self.rules.max_interval.min(initial=np.inf) < np.inf:
-            days = self.pages.days_since_visit(self.now)
+            days = self.pages.copy_age(self.now)
             overdue = rows[days[rows] * DAY >= self.rules.max_interval[rows]]
         new, known, discovered = rows[:0], rows, 0
         if self.budget.discover is not None:
@@ -169,9 +168,11 @@ class Candidates:
         return np.concatenate(chosen), np.concatenate(why)
 
     def p_change(self, rows: IntArray) -> FloatArray:
-        """The probability that a visit now shows a change, given what signals claim."""
-        p = p_change(self.policy, self.pages.take(rows), self.now)
-        return multiply_odds(p, odds_factors(self.signals, len(self.pages))[rows])
+        """The probability that a visit now shows a change, by the policy or the smoothed rate."""
+        pages = self.pages.take(rows)
+        if isinstance(self.policy, Forecaster):
+            return self.policy.forecast(pages, self.now).p_change
+        return from_rate(smoothed(pages), pages.days_since_visit(self.now)).p_change
 
 
 def plan(
@@ -222,13 +223,11 @@ def find_candidates(
     now = _checked(now, pages)
     scorer.learn(history, pages, now)
     columns = rule_columns(rules, pages)
-    claims = history.signals()
-    signals = evidence(claims, pages) if claims is not None else []
+    pages = with_signals(pages, history.signals())
     return Candidates(
         pages=pages,
         policy=scorer,
-        signals=signals,
-        score=scorer.score(pages, now) * columns.weight * signal_gain(scorer, signals, pages, now),
+        score=scorer.score(pages, now) * columns.weight,
         ties=random_bits(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
         rules=columns,
         eligible=~columns.never & (columns.pin | (now >= due(pages, columns))),
@@ -236,23 +235,6 @@ def find_candidates(
         budget=budget,
         now=now,
     )
-
-
-def p_change(policy: Policy, pages: Pages, now: Time) -> FloatArray:
-    """The probability that a visit now shows a change, by the policy or by the smoothed rate."""
-    if isinstance(policy, Forecaster):
-        return policy.forecast(pages, now).p_change
-    return from_rate(smoothed(pages), pages.days_since_visit(now)).p_change
-
-
-def signal_gain(
-    policy: Policy, signals: list[SignalEvidence], pages: Pages, now: Time
-) -> FloatArray | float:
-    """Factor of each score: how much signals raise or lower the probability of a change."""
-    if not signals:
-        return 1.0
-    p = np.clip(p_change(policy, pages, now), 1e-9, 1.0)
-    return multiply_odds(p, odds_factors(signals, len(pages))) / p
 
 
 def fetches(budget: Budget, pages: int) -> int:

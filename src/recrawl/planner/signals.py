@@ -1,92 +1,71 @@
 """How far can a claim of change be believed? As far as earlier claims on its host were right.
 
 Compared visits give two numbers for each kind of signal (sitemap, feed) and host, shrunk towards
-those of all hosts: the share of the changes that it reports (recall), and the share of the visits
-without a change for which it claims one (false alarms). A claim since the last visit, or its
-absence, multiplies the odds that a page has changed (after Busa-Fekete et al. 2025).
+those of all hosts: the share of the changes that it reports (recall), and the changes a day that it
+claims falsely (noise). With them every claim since the last visit counts, and so does silence: they
+turn the time since the visit into an effective time (Busa-Fekete et al. 2025), which is the t of
+every policy. See `model.PageSignals`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.model import rows_of
+from recrawl.model import PageSignals, Signals, rows_of
+from recrawl.rates.smoothed import smoothed
 
 if TYPE_CHECKING:
-    from recrawl.model import BoolArray, FloatArray, IntArray, Pages, Signals
+    from recrawl.model import FloatArray, IntArray, Pages
 
-MIN_SHARE = 1e-6  #: recall and false alarms are kept this far from 0 and 1
-PRIOR_VISITS = 4.0  #: visits to one host that the mean of all hosts counts as
-
-
-@dataclass(frozen=True)
-class SignalEvidence:
-    """What one kind of signal claims about pages; the other columns are parallel to `rows`."""
-
-    kind: str
-    rows: IntArray  #: of the pages it mentions
-    changed_at: FloatArray  #: when they last changed, by its claim
-    is_news: BoolArray  #: the claimed change is after our last visit
-    recall: FloatArray
-    false_alarms: FloatArray
-
-    def odds(self) -> FloatArray:
-        """Factor of the odds of a change, for each of `rows`."""
-        return np.where(
-            self.is_news,
-            self.recall / self.false_alarms,
-            (1 - self.recall) / (1 - self.false_alarms),
-        )
+MIN_SHARE = 1e-6  #: recall is kept this far from 0 and 1, noise from 0
+#: What the mean of all hosts counts as on one host: changes for recall, days for noise.
+PRIOR_CHANGES, PRIOR_DAYS = 4.0, 10.0
+#: What is believed before any visit: half of a change is reported, half a claim in 10 days false.
+FIRST_CHANGES, FIRST_DAYS, HALF = 1.0, 10.0, 0.5
 
 
-def evidence(signals: Signals, pages: Pages) -> list[SignalEvidence]:
-    """What each kind of signal claims about these pages."""
-    kinds = []
-    for kind in np.unique(signals.latest["kind"]).tolist():
-        mine = signals.latest["kind"] == kind
-        ids, changed_at = signals.latest["page_id"][mine], signals.latest["said"][mine]
-        rows = rows_of(ids, pages.page_id)
-        rows, changed_at = rows[rows >= 0], changed_at[rows >= 0]
-        recall, alarms = _trust(signals, kind, pages.host[rows])
-        is_news = changed_at > np.nan_to_num(pages.last_visit[rows], nan=-np.inf)
-        kinds.append(SignalEvidence(kind, rows, changed_at, is_news, recall, alarms))
-    return kinds
+def with_signals(pages: Pages, signals: Signals | None) -> Pages:
+    """The pages with what signals say of them."""
+    if signals is None:
+        return pages
+    kinds = tuple(sorted(set(signals.kind.tolist())))
+    shape = (len(pages), len(kinds))
+    rate = smoothed(pages)
+    said, claims, recall = np.full(shape, np.nan), np.zeros(shape), np.zeros(shape)
+    noise = np.ones(shape)
+    for column, kind in enumerate(kinds):
+        mine = signals.kind == kind
+        row = rows_of(signals.page_id[mine], pages.page_id)
+        of_kind = replace(signals, **{n: c[mine][row >= 0] for n, c in vars(signals).items()})
+        row = row[row >= 0]
+        said[row, column], claims[row, column] = of_kind.said, of_kind.claims
+        recall[row, column], noise[row, column] = trust(of_kind, rate[row], pages.host[row])
+    return replace(pages, signals=PageSignals(kinds, said, claims, recall, noise, rate))
 
 
-def odds_factors(signals: list[SignalEvidence], n_pages: int) -> FloatArray:
-    """Factor of each page's odds of having changed, over all kinds of signals."""
-    factor = np.ones(n_pages)
-    for each in signals:
-        factor[each.rows] *= each.odds()
-    return factor
+def trust(signals: Signals, rate: FloatArray, host: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Recall and noise of one kind of signal on each of these hosts; all columns are by page.
 
-
-def multiply_odds(p: FloatArray, factor: FloatArray) -> FloatArray:
-    """The probabilities after their odds are multiplied by a factor.
-
-    >>> import numpy as np
-    >>> multiply_odds(np.array([0.5, 0.2]), np.array([9.0, 1.0])).tolist()
-    [0.9, 0.2]
+    Before an unchanged visit only false claims come. Before a changed one d = Δ·days changes were
+    due, and no claim comes with probability e^{−noise·days}·(e^{−recall·d} − e^{−d})/(1 − e^{−d}).
     """
-    new: FloatArray = p * factor / (1 - p + p * factor)
-    return new
+    mean_days = signals.changed_days / np.maximum(signals.changed, 1.0)
 
+    def on_host(column: FloatArray) -> FloatArray:
+        return np.bincount(host, column)[host].astype(np.float64)
 
-def _trust(signals: Signals, kind: str, host: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Recall and false alarms of a kind on each of these hosts."""
-    tally = signals.tally
-    mine = tally["kind"] == kind
-    hosts = int(max(host.max(initial=-1), tally["host"].max(initial=-1))) + 1
-
-    def share(yes: str, no: str) -> FloatArray:
-        a, b = tally[yes][mine], tally[no][mine]
-        mean = (a.sum() + 0.5) / (a.sum() + b.sum() + 1)
-        hits = np.bincount(tally["host"][mine], a, minlength=hosts)
-        visits = hits + np.bincount(tally["host"][mine], b, minlength=hosts)
-        shrunk: FloatArray = ((hits + PRIOR_VISITS * mean) / (visits + PRIOR_VISITS))[host]
-        return np.clip(shrunk, MIN_SHARE, 1 - MIN_SHARE)
-
-    return share("found", "missed"), share("false_alarms", "quiet")
+    overall = (signals.false_claims.sum() + HALF) / (signals.quiet_days.sum() + FIRST_DAYS)
+    false_claims = on_host(signals.false_claims) + PRIOR_DAYS * overall
+    noise = np.maximum(false_claims / (on_host(signals.quiet_days) + PRIOR_DAYS), MIN_SHARE)
+    # The changed visits before which no false claim comes: all of them if nothing is reported.
+    silent = signals.changed * np.exp(-noise * mean_days)
+    unreported = (signals.missed.sum() + HALF) / (silent.sum() + FIRST_CHANGES)
+    missed = on_host(signals.missed) + PRIOR_CHANGES * min(unreported, 1.0)
+    share = np.minimum(missed / (on_host(silent) + PRIOR_CHANGES), 1.0)
+    changed = np.maximum(on_host(signals.changed), 1.0)
+    due = np.maximum(on_host(signals.changed * rate * mean_days) / changed, 1e-6)
+    recall = -np.log(np.exp(-due) - share * np.expm1(-due)) / due
+    return np.clip(recall, MIN_SHARE, 1.0 - MIN_SHARE), noise

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from recrawl import registry
 from recrawl.policies.indices import INDICES
+from recrawl.policies.noisy_signals import noisy_freshness
 from recrawl.policies.stateless import Stateless
 
 if TYPE_CHECKING:
@@ -25,8 +26,12 @@ class ObjectivePolicy(Stateless):
         self.rate = rate
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
+        rate = self._rates(pages)
+        return INDICES[self.name](rate, pages.days_since_visit(now, rate))
+
+    def _rates(self, pages: Pages) -> FloatArray:
         estimator: Rate = registry.make("rate", self.rate)
-        return INDICES[self.name](estimator.rate(pages), pages.days_since_visit(now))
+        return estimator.rate(pages)
 
 
 class ChangeRatio(ObjectivePolicy):
@@ -36,9 +41,14 @@ class ChangeRatio(ObjectivePolicy):
 
 
 class Freshness(ObjectivePolicy):
-    """Most copies up to date."""
+    """Most copies up to date; with signals, GREEDY-NCIS (Busa-Fekete et al. 2025)."""
 
     name: ClassVar[str] = "freshness"
+
+    def score(self, pages: Pages, now: Time) -> FloatArray:
+        if pages.signals is None:
+            return super().score(pages, now)
+        return noisy_freshness(self._rates(pages), pages.copy_age(now), pages.signals)
 
 
 class Age(ObjectivePolicy):

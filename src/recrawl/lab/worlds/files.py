@@ -15,7 +15,7 @@ from recrawl.units import show_time
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recrawl.lab.worlds.world import World, WorldContent
+    from recrawl.lab.worlds.world import Announcements, World, WorldContent
     from recrawl.model import IntArray
 
 BATCH = 20_000  # versions in memory at once
@@ -32,7 +32,10 @@ SCHEMA = pa.schema(
 
 
 def write(world: World, folder: str | Path) -> Path:
-    """Write versions.parquet, or bits.txt for a world without content, and a README.md."""
+    """Write versions.parquet, or bits.txt for a world without content, and a README.md.
+
+    What a sitemap announces is in signals.parquet.
+    """
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(f"The folder of a world must be new or empty. Got {folder}; name another.")
@@ -43,6 +46,8 @@ def write(world: World, folder: str | Path) -> Path:
         with pq.ParquetWriter(folder / "versions.parquet", SCHEMA) as file:
             for batch in _batches(world, world.content):
                 file.write_table(batch)
+    if world.announced is not None:
+        pq.write_table(_claims(world, world.announced), folder / "signals.parquet")
     (folder / "README.md").write_text(_readme(world), encoding="utf-8")
     return folder
 
@@ -78,6 +83,14 @@ def _table(
         "links": content.links(page, version),
     }
     return pa.table(columns, schema=SCHEMA)
+
+
+def _claims(world: World, announced: Announcements) -> pa.Table:
+    order = np.lexsort((announced.page, announced.at))
+    at = pa.array((announced.at[order] * 1e3).astype(np.int64)).cast(pa.timestamp("ms", "UTC"))
+    urls = pa.array(world.urls, pa.string()).take(pa.array(announced.page[order]))
+    kind = pa.array(["sitemap"] * len(order), pa.string())
+    return pa.table({"url": urls, "kind": kind, "said": at, "seen": at})
 
 
 def _readme(world: World) -> str:

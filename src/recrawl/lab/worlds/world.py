@@ -30,6 +30,14 @@ class WorldContent(Protocol):
 
 
 @dataclass(frozen=True)
+class Announcements:
+    """The changes that a sitemap announces, true or not, in any order."""
+
+    page: IntArray
+    at: FloatArray  #: the time of the change by its claim, from when it is there to be read
+
+
+@dataclass(frozen=True)
 class World:
     """Pages and their changes over a window; page i owns the times at[start[i]:start[i + 1]]."""
 
@@ -41,6 +49,7 @@ class World:
     window: tuple[Time, Time]
     content: WorldContent | None  #: None: the world has only changes, and is written as bits
     truth: Mapping[str, Column]  #: parameters of each page, such as its rate
+    announced: Announcements | None = None
 
     def __len__(self) -> int:
         return len(self.urls)
