@@ -41,7 +41,7 @@ def experiment(folder, tmp_path_factory):
     trace = open_trace(folder)
     study = prepare_study(trace, title_workload(trace), every=DAY)
     kept = tmp_path_factory.mktemp("runs")
-    return trace, study, kept, pandey(study, trace.urls, kept, budgets=BUDGETS)
+    return trace, study, kept, pandey(study, kept, budgets=BUDGETS)
 
 
 def test_refreshing_all_pages_is_perfect_and_rivals_are_not_much_better(experiment):
@@ -61,12 +61,12 @@ def test_queries_are_cut_at_the_knee_of_relevance():
 
 
 def test_finished_runs_are_not_repeated(experiment):
-    trace, study, kept, runs = experiment
+    _, study, kept, runs = experiment
     files = {file: file.stat().st_mtime_ns for file in kept.glob("*.json")}
     assert len(files) == 2 * len(BUDGETS) * len(POLICIES)
     gone = next(iter(files))
     gone.unlink()
-    assert pandey(study, trace.urls, kept, budgets=BUDGETS) == runs
+    assert pandey(study, kept, budgets=BUDGETS) == runs
     for file, at in files.items():
         assert (file.stat().st_mtime_ns == at) == (file != gone)
 

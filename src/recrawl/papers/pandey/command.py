@@ -21,7 +21,13 @@ def pandey(
     budget: Annotated[
         list[str], typer.Option(help="Share of the pages a cycle; may be given several times.")
     ] = [],  # noqa: B006
-    most: Annotated[int | None, typer.Option(min=1, help="Only the queries workload most.")] = None,
+    most: Annotated[int | None, typer.Option(min=1, help="Only the queries asked most.")] = None,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="Raw priority: only the last refreshes of a page.")
+    ] = None,
+    half_life: Annotated[
+        float | None, typer.Option(help="Raw priority: refreshes after which one counts half.")
+    ] = None,
     folder: Annotated[
         Path, typer.Option("--out", "-o", help="Keeps results; run again to continue.")
     ] = Path("pandey"),
@@ -29,6 +35,9 @@ def pandey(
     *,
     knee: Annotated[
         bool, typer.Option("--knee", help="Only queries relevant to the pages.")
+    ] = False,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Only pages that change at least once.")
     ] = False,
     split: Annotated[
         bool, typer.Option("--split", help="Only fit on the first half and test on the second.")
@@ -45,15 +54,22 @@ def pandey(
     opened = open_trace(trace)
     workload = title_workload(opened) if queries == "titles" else read_workload(queries)
     study = prepare_study(
-        opened, workload, every=units.duration(every), by=scoring, most=most, knee=knee
+        opened,
+        workload,
+        every=units.duration(every),
+        by=scoring,
+        most=most,
+        knee=knee,
+        changed=changed,
     )
     with progress_bar("refreshing") as progress:
         runs = experiment.pandey(
             study,
-            opened.urls,
             folder,
             modes=("split",) if split else experiment.MODES,
             budgets=tuple(map(units.share, budget)) or experiment.BUDGETS,
+            window=window,
+            half_life=half_life,
             progress=progress,
         )
     name = f"{opened.name}, {Path(queries).stem}"

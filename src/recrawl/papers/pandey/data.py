@@ -25,6 +25,8 @@ from recrawl.search.views import view_exponent, view_probabilities
 from recrawl.search.workload import STOP_WORDS, build_workload
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, FloatArray, IntArray
     from recrawl.search.workload import Workload
@@ -39,6 +41,7 @@ class SearchStudy:
     Cycle 0 has the first copies. A page changes in a cycle if its copy differs from the one before.
     """
 
+    urls: Sequence[str]  #: by page
     live: IntArray  #: the document of each page (column) in each cycle (row)
     matches: Matches  #: of all queries
     p_view: FloatArray  #: view probability by rank
@@ -86,8 +89,10 @@ def prepare_study(
     version = np.array([trace.live_at(at) for at in cycle_times(trace.window, every)])
     weight = LINK_SCORES[by](*_edges(trace, version[0]), len(trace)) if by in LINK_SCORES else None
     live, page, texts = trace_documents(trace, version)
+    urls = trace.urls
     if changed:
         kept = (live != live[0]).any(axis=0)
+        urls = [url for url, yes in zip(urls, kept, strict=True) if yes]
         weight = None if weight is None else weight[kept]
         live, page, texts = _only_pages(kept, live, page, texts)
     workload, volume = _relevant_queries(workload, texts, live[0], most=most, knee=knee)
@@ -107,6 +112,7 @@ def prepare_study(
     gain, estimated_gain = np.concatenate(exact), np.concatenate(estimated)
     measured = (distance, gain, estimated_gain, every)
     return SearchStudy(
+        urls=urls,
         live=live,
         matches=matches,
         p_view=p_view,

@@ -18,6 +18,7 @@ import numpy as np
 from recrawl.allocate.whole import spread, whole_visits
 from recrawl.lab.experiment import ExperimentTask, run_experiment
 from recrawl.model import DAY
+from recrawl.papers.pandey.forecasts import recency_weights
 from recrawl.policies.user_centric import gain_per_change, refresh_worth, shrunk_rate
 from recrawl.random import random_bits
 from recrawl.rates.cho import cho
@@ -25,7 +26,7 @@ from recrawl.search.quality import share_of_best, visibility
 from recrawl.urls import keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -76,14 +77,21 @@ class Trial:
     fitted: range  #: cycles whose changes are known
     tested: range  #: cycles that are tested, after the first one, in which all copies are fresh
     key: IntArray  #: order of pages in ties
+    recency: FloatArray  #: weight of each fitted cycle in the paper's mean gain
 
     @staticmethod
-    def of(study: SearchStudy, mode: str, urls: Sequence[str]) -> Trial:
+    def of(
+        study: SearchStudy,
+        mode: str,
+        window: int | None = None,
+        half_life: float | None = None,
+    ) -> Trial:
         last = len(study.live) - 1
         half = last // 2
         end, begin = (last, 0) if mode == "in-sample" else (half, half)
-        key = np.argsort(np.argsort(random_bits(keys(urls), 0)))
-        return Trial(study, range(1, end + 1), range(begin, last + 1), key)
+        key = np.argsort(np.argsort(random_bits(keys(study.urls), 0)))
+        recency = recency_weights(end, window, half_life)
+        return Trial(study, range(1, end + 1), range(begin, last + 1), key, recency)
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
@@ -95,6 +103,13 @@ class Trial:
         known = self.known
         column = None if column is None else column[known]
         return np.bincount(self.study.page[known], column, self.study.pages).astype(np.float64)
+
+    def daily_gain(self, gain: FloatArray) -> FloatArray:
+        """The paper's forecast: mean gain a day of each page's past refreshes, one a cycle."""
+        known = self.known
+        weight = self.recency[self.study.cycle[known] - self.fitted[0]]
+        total = np.bincount(self.study.page[known], weight * gain[known], self.study.pages)
+        return np.asarray(total / (self.recency.sum() * self.study.every / DAY))
 
     @cached_property
     def visibility(self) -> FloatArray:
@@ -149,7 +164,8 @@ def priorities(trial: Trial) -> dict[str, Priority]:
     days = len(trial.fitted) * trial.study.every / DAY
     worth = gain_per_change(gain, changes, trial.visibility)
     rate = shrunk_rate(changes, np.full(len(gain), days))
-    raw, approximated = gain / days, trial.over_page(trial.study.estimated_gain) / days
+    raw = trial.daily_gain(trial.study.gain)
+    approximated = trial.daily_gain(trial.study.estimated_gain)
     return {
         "user-centric": lambda since: refresh_worth(worth, rate, since),
         "raw": lambda since: raw * since,
@@ -174,24 +190,30 @@ def rival(trial: Trial, policy: str, tau: float, refreshes: int) -> float:
 
 def pandey(
     study: SearchStudy,
-    urls: Sequence[str],
     folder: Path,
     *,
     modes: tuple[str, ...] = MODES,
     budgets: tuple[float, ...] = BUDGETS,
+    policies: tuple[str, ...] = POLICIES,
+    window: int | None = None,
+    half_life: float | None = None,
     progress: Progress | None = None,
 ) -> list[RefreshRun]:
-    """Run what is left of the experiment; `folder` keeps the results."""
+    """Run what is left of the experiment; `folder` keeps the results.
+
+    `window` and `half_life` say which past refreshes count in the paper's mean gain, in cycles.
+    """
+    recent = f"-{window}-{half_life}" if window or half_life else ""
     tasks = [
-        ExperimentTask(f"{mode}-{share:g}-{policy}", study.key, _run, (mode, share, policy))
+        ExperimentTask(f"{mode}-{share:g}-{policy}{recent}", study.key, _run, (mode, share, policy))
         for mode in modes
         for share in budgets
-        for policy in POLICIES
+        for policy in policies
     ]
     results = run_experiment(
         tasks,
         folder,
-        shared={mode: Trial.of(study, mode, urls) for mode in modes},
+        shared={mode: Trial.of(study, mode, window, half_life) for mode in modes},
         progress=progress,
         describe=lambda key, result: f"{key}: {RefreshRun(**result).way:.3f}",
     )
@@ -225,14 +247,3 @@ def needed(runs: list[RefreshRun], mode: str, policy: str, way: float) -> float:
             return float(before.refreshes * (run.refreshes / before.refreshes) ** part)
         before = run
     return np.nan
-
-
-def halves(study: SearchStudy) -> Iterator[tuple[int, float, float]]:
-    """Pages that gained, with their gain a cycle in each half (the paper's Figure 3)."""
-    half = (len(study.live) - 1) // 2
-    early = study.cycle <= half
-    first = np.bincount(study.page[early], study.gain[early], study.pages) / half
-    rest = len(study.live) - 1 - half
-    second = np.bincount(study.page[~early], study.gain[~early], study.pages) / rest
-    for page in np.flatnonzero((first != 0) | (second != 0)):
-        yield int(page), float(first[page]), float(second[page])

@@ -1,4 +1,4 @@
-"""The paper's Figures 3 and 4 with our numbers, as SVG."""
+"""The paper's Figures 2, 3 and 4 with our numbers, as SVG."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from recrawl.errors import extra
 from recrawl.lab.charts import STYLE, _figure, _line, _svg, line_styles
-from recrawl.papers.pandey.experiment import POLICIES, halves
+from recrawl.papers.pandey.experiment import POLICIES
+from recrawl.papers.pandey.forecasts import gains_of_halves
 
 with extra("lab", "A figure"):
     import matplotlib as mpl
@@ -17,40 +18,69 @@ with extra("lab", "A figure"):
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from recrawl.model import FloatArray
     from recrawl.papers.pandey.data import SearchStudy
     from recrawl.papers.pandey.experiment import RefreshRun
+    from recrawl.papers.pandey.overhead import BatchCost
 
-MAX_DOTS = 500  #: more would look the same
-FLOOR = 1e-9  #: where pages without gain are drawn, as a share of the largest gain
+MAX_DOTS = 600  #: more would look the same
+NEARNESS = ("#1a1a1a", "#0072b2", "#e69f00", "#d55e00")  #: quarters by distance from the diagonal
+EDGE = 0.3  #: where pages without gain in a half are drawn, as a share of the smallest gain
 
 
 def figures(name: str, study: SearchStudy, runs: list[RefreshRun], folder: Path) -> list[Path]:
     """Write Figure 3, and Figure 4 for each mode; returns the files."""
-    drawn = {"figure-3": forecast(name, study)}
+    drawn = {"figure-3": forecast(name, *gains_of_halves(study))}
     for mode in dict.fromkeys(run.mode for run in runs):
         drawn[f"figure-4-{mode}"] = resources(name, [r for r in runs if r.mode == mode])
-    files = []
-    for kind, text in drawn.items():
-        file = folder / f"{name}-{kind}.svg"
-        file.write_text(text)
-        files.append(file)
-    return files
+    return [write_figure(folder / f"{name}-{kind}.svg", text) for kind, text in drawn.items()]
 
 
-def forecast(name: str, study: SearchStudy) -> str:
-    """Gain a cycle in each half, one dot a page; pages without gain in a half lie on the edge."""
-    each = np.array([pair[1:] for pair in halves(study)]).reshape(-1, 2)
-    first, second = each[:: -(-len(each) // MAX_DOTS) or 1].T
-    least = FLOOR * max(float(np.max(np.abs([first, second]), initial=0.0)), 1e-300)
+def write_figure(file: Path, svg: str) -> Path:
+    """Write a chart as a file of its own."""
+    file.write_text(svg)
+    return file
+
+
+def forecast(name: str, first: FloatArray, second: FloatArray) -> str:
+    """Figure 3: δQ_A in each half, one dot a page; pages without gain in one lie on the edge."""
+    shown = np.flatnonzero((first > 0) | (second > 0))
+    each = np.array([first[shown], second[shown]])
+    each = each[:, :: -(-len(shown) // MAX_DOTS) or 1]
+    least = EDGE * float(np.min(each, where=each > 0, initial=1.0))
+    x, y = np.log(np.maximum(each, least))
+    quarter = (
+        np.searchsorted(np.quantile(np.abs(x - y), (0.25, 0.5, 0.75)), np.abs(x - y))
+        if x.size
+        else x
+    )
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
-        axes.plot(np.maximum(first, least), np.maximum(second, least), ".", markersize=2)
-        if len(first):
+        for number, colour in enumerate(NEARNESS):
+            rows = quarter == number
+            axes.plot(np.exp(x[rows]), np.exp(y[rows]), ".", markersize=2, color=colour)
+        if x.size:
             axes.set_xscale("log")
             axes.set_yscale("log")
-        axes.set_xlabel("gain a cycle, first half")
+        axes.set_xlabel("δQ_A a day, first half")
         axes.set_ylabel("second half")
         return _svg(figure, f"{name}: gain of pages in both halves")
+
+
+def overhead(name: str, costs: list[BatchCost]) -> str:
+    """Figure 2: processor seconds to index a batch against its size, without and with measuring."""
+    styles = line_styles(("without measuring", "with measuring"), "without measuring")
+    with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
+        figure, axes = _figure()
+        for i, (label, style) in enumerate(reversed(styles.items())):
+            seconds = [cost.processor[i] for cost in costs]
+            _line(axes, [cost.megabytes for cost in costs], seconds, style, label=label, marker="o")
+        axes.yaxis.set_major_formatter(ScalarFormatter())
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("megabytes of text")
+        axes.set_ylabel("seconds")
+        axes.legend(fontsize=6, frameon=False)
+        return _svg(figure, f"{name}: what measuring gains costs")
 
 
 def resources(name: str, runs: list[RefreshRun]) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.stats import spearmanr
 
-from recrawl.papers.pandey.experiment import MODES, POLICIES, halves, needed
+from recrawl.papers.pandey.experiment import MODES, POLICIES, needed
+from recrawl.papers.pandey.forecasts import correlations, gains_of_halves, rank_correlation
 
 if TYPE_CHECKING:
     from recrawl.papers.pandey.data import SearchStudy
     from recrawl.papers.pandey.experiment import RefreshRun
+    from recrawl.papers.pandey.overhead import BatchCost
 
 LEVELS: Final = (0.5, 0.8, 0.95, 0.97, 0.99)
 RIVAL = "staleness"
@@ -86,13 +87,57 @@ def _needs(own: float, other: float, *, rival: bool) -> str:
 
 
 def _forecast(study: SearchStudy) -> str:
-    """How well one half of the cycles predicts the other."""
-    first, second = np.array([pair[1:] for pair in halves(study)]).reshape(-1, 2).T
-    new = second[first <= 0].sum() / second.sum() if second.sum() > 0 else np.nan
-    agree = spearmanr(study.gain, study.estimated_gain).statistic
-    return (
-        f"Of the gain of the second half {new:.0%} falls on pages with none in the first; "
-        f"rank correlation of a page's gain in both {spearmanr(first, second).statistic:.2f}. "
-        f"Gains as approximated while indexing against exact ones, all terms of queries "
-        f"together: {agree:.2f}."
+    """How well one half of the cycles predicts the other, and how near approximated gains are."""
+    early = study.cycle <= (len(study.live) - 1) // 2
+    exact = [
+        np.bincount(study.page[rows], study.gain[rows], study.pages) for rows in (early, ~early)
+    ]
+    late = exact[1].sum()
+    new = exact[1][exact[0] <= 0].sum() / late if late > 0 else np.nan
+    agree = rank_correlation(study.gain, study.estimated_gain)
+    counted = correlations(*gains_of_halves(study))
+    (every, of_all), (either, of_either), (both, of_both) = counted.values()
+    by_pages = (
+        f"{_known(of_all)} over all {every:,} pages; {_known(of_either)} over the {either:,} that "
+        "gain in either half, which the figure shows (it is biased down: a page with a single gain "
+        f"has 0 in the other half); {_known(of_both)} over the {both:,} that gain in both"
     )
+    return (
+        f"Figure 3, δQ_A by update in both halves, rank correlations: {by_pages}. Of the exact "
+        f"gain of the second half {_known(new, '.0%')} falls on pages with none in the first. "
+        f"Gains as approximated while indexing against exact ones, change by change: "
+        f"{_known(agree)}."
+    )
+
+
+def _known(value: float, form: str = ".2f") -> str:
+    return "?" if np.isnan(value) else format(value, form).replace("-", "−")
+
+
+def recency_table(name: str, runs: dict[str, list[RefreshRun]]) -> str:
+    """Markdown: the way of the paper's priority, by which past refreshes count (footnote 4)."""
+    shares = [run.share for run in next(iter(runs.values()))]
+    lines = [
+        f"| {name}, split: way, by pages refreshed a cycle | "
+        f"{' | '.join(f'{share:.2%}' for share in shares)} |",
+        "|---|" + "---|" * len(shares),
+    ]
+    for counted, own in runs.items():
+        lines.append(f"| {counted} | {' | '.join(f'{run.way:.3f}' for run in own)} |")
+    return "\n".join([*lines, ""])
+
+
+def overhead_table(costs: list[BatchCost]) -> str:
+    """Markdown: the seconds a batch takes to index, without and with measuring (Figure 2)."""
+    lines = [
+        "| batch | elapsed without / with, s | overhead | processor without / with, s | overhead |",
+        "|---|---|---|---|---|",
+    ]
+    for cost in costs:
+        times = [f"{a:.2f} / {b:.2f}" for a, b in (cost.elapsed, cost.processor)]
+        shares = [f"{share:+.0%}".replace("-", "−") for share in cost.overheads]
+        lines.append(
+            f"| {cost.pages:,} pages, {cost.megabytes:.1f} MB | {times[0]} | {shares[0]} "
+            f"| {times[1]} | {shares[1]} |"
+        )
+    return "\n".join([*lines, "", f"Machine: {costs[0].machine}.", ""])
