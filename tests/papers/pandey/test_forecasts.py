@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -145,7 +145,7 @@ def test_the_whole_page_on_the_bundled_trace(tmp_path, monkeypatch):
         assert f"### small, general queries, {title}" in text or f"### small, {title}" in text
     drawn = {file.name for file in tmp_path.glob("*.svg")}
     for name in drawn:
-        ElementTree.parse(tmp_path / name)  # raises if it is no XML
+        ET.parse(tmp_path / name)  # raises if it is no XML
     assert {name for name in drawn if f"]({name})" in text} == drawn
     assert "pandey-small-general-inlinks-changed-figure-3.svg" in drawn
     assert "nan" not in text.split("## Results")[0]
