@@ -150,7 +150,7 @@ def test_hard_pages(tmp_path):
     accuracy = measure(result.decisions["2D"], result.truth).accuracy
     assert np.isfinite(accuracy).all()
     assert accuracy[[0, 1, 5, 6]].tolist() == [1.0] * 4
-    assert "7 of 7 pages may be taken; 7 taken" in tables(result)
+    assert "7 of 7 pages may be taken; 7 taken as targets" in tables(result)
 
 
 @pytest.mark.parametrize("policy", ["content", "experts", "coin:by=experts"])
@@ -175,13 +175,21 @@ def test_too_few_days_or_pages(traces):
 
 def test_the_command(traces, tmp_path):
     trace = str(traces["true"].file.parent)
-    options = ["--pages=6", "--alpha=0.1", "--n=20", "--k=3", "--days=5", "--detector=digest"]
+    options = [
+        "--pages=6",
+        "--alpha=0.1",
+        "--n=20",
+        "--k=3",
+        "--days=5",
+        "--detector=digest",
+        "--experts=2",
+    ]
     folder = ["--out", str(tmp_path / "kept"), "--report", str(tmp_path / "report.md")]
     done = CliRunner().invoke(app, ["paper", "radinsky", trace, *options, *folder])
     assert done.exit_code == 0, done.output
-    assert "6 taken" in done.output
+    assert "6 taken as targets" in done.output
     assert (tmp_path / "report.md").read_text() in done.output + "\n"
-    assert done.output.count("cross-correlation") == 1
+    assert done.output.count("cross-correlation") == 3  # Table 3, and two targets
 
 
 def test_experts_come_from_all_pages_however_few_are_targets(traces):

@@ -14,6 +14,7 @@
 | §7.1 data and filter, §7.2 protocol | `data.py` |
 | §7.2 polynomial SVM | `learners/svm.py` |
 | §8.1, §8.2: Tables 1 to 3, Figures 6, 7 | `experiment.py`, `tables.py` |
+| §9.1 experts chosen | `expert_lists.py` |
 | §8.3 crawl, Figure 8 | `crawl.py`, `policies/coin.py` |
 | §8.3 calibration (Platt) | `learners/platt.py`, `learners/page_svms.py` |
 

@@ -12,7 +12,7 @@ from recrawl.cli.common import progress_bar, say
 
 def radinsky(
     trace: Annotated[Path, typer.Argument(metavar="TRACE", help="A trace with texts.")],
-    pages: Annotated[int, typer.Option(help="Pages at most, drawn from those that pass.")] = 300,
+    pages: Annotated[int, typer.Option(help="Targets at most, drawn from those that pass.")] = 300,
     alpha: Annotated[float, typer.Option(help="Filter: flips on this share of days.")] = 0.3,
     n: Annotated[int, typer.Option("--n", help="Training days.")] = 50,
     k: Annotated[int, typer.Option("--k", help="Experts per page.")] = 20,
@@ -22,6 +22,7 @@ def radinsky(
     detector: Annotated[str, typer.Option(help="What counts as a change.")] = "chi-squared",
     words: Annotated[int, typer.Option(help="Size of the vocabulary.")] = 20_000,
     seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0,
+    experts: Annotated[int, typer.Option(help="List the experts of this many targets.")] = 0,
     folder: Annotated[
         Path, typer.Option("--out", "-o", help="Folder for results; an interrupted run continues.")
     ] = Path("radinsky"),
@@ -38,6 +39,7 @@ def radinsky(
     from recrawl.papers.radinsky.crawl import replay_policies
     from recrawl.papers.radinsky.data import PredictionProtocol
     from recrawl.papers.radinsky.experiment import predict_changes
+    from recrawl.papers.radinsky.expert_lists import expert_lists
     from recrawl.papers.radinsky.tables import draw_figures, tables
 
     protocol = PredictionProtocol(
@@ -57,6 +59,8 @@ def radinsky(
     with progress_bar("predicting") as progress:
         predictions = predict_changes(opened, folder, protocol, progress=progress)
     text = tables(predictions)
+    if experts:
+        text += "\n" + expert_lists(predictions, experts)
     took = f"Tables took {time.perf_counter() - begin:.0f} s."
     if figures:
         with progress_bar("crawling") as progress:

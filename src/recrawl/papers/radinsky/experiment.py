@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from recrawl.lab.experiment import Progress
     from recrawl.lab.trace import Trace
-    from recrawl.model import FloatArray
+    from recrawl.model import FloatArray, IntArray
 
 WORKERS = 2
 PAGES_PER_TASK = 10
@@ -55,6 +55,9 @@ class Predictions:
     truth: FloatArray  #: NaN where unknown
     n_passing: int
     n_present: int
+    urls: list[str]  #: of the targets and their experts, by row
+    target: IntArray  #: row of each target
+    related: dict[str, Neighbours]  #: by selection method: the experts of each target
 
 
 def predict_changes(
@@ -73,7 +76,16 @@ def predict_changes(
     experts, k = data.related[MAIN], protocol.k
     experts = Neighbours(experts.row[:, :k], experts.weight[:, :k])
     decisions["boosting over all"] = pooled_boosting(data, experts)
-    return Predictions(protocol, decisions, data.truth, data.n_passing, data.n_present)
+    return Predictions(
+        protocol,
+        decisions,
+        data.truth,
+        data.n_passing,
+        data.n_present,
+        [trace.urls[page] for page in data.page],
+        data.target,
+        data.related,
+    )
 
 
 def _settings(data: ExperimentData, protocol: PredictionProtocol) -> str:

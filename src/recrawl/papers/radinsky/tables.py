@@ -115,9 +115,9 @@ def _summary(result: Predictions) -> str:
     n_pages = units.count(result.n_present, "page")
     flip = f"flip on {given.alpha:.0%} of the days or more" if given.alpha > 0 else "may be taken"
     return (
-        f"{result.n_passing:,} of {n_pages} {flip}; {pages:,} taken. n = {given.n}, k = {given.k}, "
-        f"l = {given.window}, σ = {given.ahead}, {given.days} days predicted. Pages change on "
-        f"{np.nanmean(result.truth):.2%} of these days by `{given.detector}`."
+        f"{result.n_passing:,} of {n_pages} {flip}; {pages:,} taken as targets. n = {given.n}, "
+        f"k = {given.k}, l = {given.window}, σ = {given.ahead}, {given.days} days predicted. Pages "
+        f"change on {np.nanmean(result.truth):.2%} of these days by `{given.detector}`."
     )
 
 
