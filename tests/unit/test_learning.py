@@ -270,6 +270,28 @@ def test_more_seeds_choose_among_all_that_were_bred(tmp_path):
         learn(trace, seeds=0)
 
 
+def test_each_run_has_a_seed_of_its_own(tmp_path, monkeypatch):
+    bred = []
+
+    def spy(world, *rest, seed, **options):
+        bred.append((seed, world.seed))
+        return evolve(world, *rest, seed=seed, **options)
+
+    evolve = learning.evolve
+    monkeypatch.setattr(learning, "evolve", spy)
+    learn(open_trace(bits_trace(tmp_path)), budget="20%", seed=5, seeds=3)
+    assert bred == [(5, 5), (6, 5), (7, 5)]  # the split and the ties are those of the first
+
+
+def test_parts_share_a_budget_of_fetches(tmp_path):
+    """Of 60 pages and 20 fetches, 24 pages get 8 and 12 pages 4; of 20 %, 4.8 and 2.4, less."""
+    trace = open_trace(bits_trace(tmp_path))
+    parts = split_trace(trace, "pages", every=DAY, seed=0)
+    for budget, expected in (("20", [8, 8, 4]), ("20%", [4, 4, 2])):
+        factory = learning.SimulatorFactory(60, ("t",), (), budget, DAY, 2, 0.0, 0)
+        assert [factory.of(parts[part]).fetches for part in PARTS] == expected
+
+
 def test_a_pool_of_runs_with_two_measures_is_their_front(tmp_path):
     trace = open_trace(bits_trace(tmp_path))
     result = learn(trace, budget="20%", pareto=True, seeds=2)

@@ -41,13 +41,13 @@ def evolve(
     fitness: Annotated[
         str | None,
         typer.Option(
-            help="change-ratio, ncg, ndcg, freshness, new-links, or change-ratio=0.7,freshness=0.3."
-            "  [default: change-ratio]"
+            help="change-ratio, ncg, ndcg, freshness, new-links, or change-ratio=0.7,freshness=0.3.",
+            show_default="change-ratio",
         ),
     ] = None,
     select: Annotated[
         Select | None,
-        typer.Option(help="How to choose among the best formulas.  [default: simple]"),
+        typer.Option(help="How to choose among the best formulas.", show_default="simple"),
     ] = None,
     split: Annotated[
         Split, typer.Option(help="Train, validate and test on other pages, or also other times.")

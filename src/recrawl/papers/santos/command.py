@@ -16,12 +16,14 @@ from recrawl.files import check_output
 def santos(
     source: Annotated[str, typer.Argument(metavar="WORLD|BITS", help="brdc, or bit strings.")],
     folds: Annotated[
-        int | None, typer.Option(min=2, help="Parts of the pages.  [default: 5]")
+        int | None, typer.Option(min=2, help="Parts of the pages.", show_default="5")
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each fold.  [default: 5]")
+        int | None, typer.Option(min=1, help="Runs of each fold.", show_default="5")
     ] = None,
-    preset: Annotated[Preset | None, typer.Option(help="How to breed.  [default: thesis]")] = None,
+    preset: Annotated[
+        Preset | None, typer.Option(help="How to breed.", show_default="thesis")
+    ] = None,
     folder: Annotated[
         Path, typer.Option("--out", "-o", help="Keeps results; run again to continue.")
     ] = Path("santos"),
