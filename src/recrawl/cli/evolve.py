@@ -41,7 +41,7 @@ def evolve(
     fitness: Annotated[
         str | None,
         typer.Option(
-            help="change-ratio, ncg, ndcg, freshness, new-links, or change-ratio=0.7,freshness=0.3.",
+            help="change-ratio, ncg, ndcg, freshness, new-links, or some: ncg=0.7,freshness=0.3.",
             show_default="change-ratio",
         ),
     ] = None,
