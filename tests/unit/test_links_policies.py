@@ -138,6 +138,116 @@ def test_the_page_with_new_links_comes_before_the_page_with_new_words(store, vis
     assert changing[0] == pytest.approx(changing[1])
 
 
+def plain(visits, now, has):
+    """The policy `links` before it learned, page by page; visits are (day, new links)."""
+    key = pages(visits).key
+    urls, rows = list(visits), range(len(visits))
+    known = [[(day, new) for day, new in visits[url] if new == new] for url in urls]
+    gaps = [np.diff([day for day, _ in visits[url]], prepend=0.0).tolist() for url in urls]
+    days = [
+        [gap for gap, (_, new) in zip(gaps[i], visits[urls[i]], strict=True) if new == new]
+        for i in rows
+    ]
+    events = [sum(new > 0 for _, new in known[i]) for i in rows]
+    logs = [sum(np.log(max(new, 1.0)) for _, new in known[i]) for i in rows]
+    exposure = [sum(days[i]) for i in rows]
+    levels = levels_of(urls)
+
+    def shrunk(count, of, weight, overall):
+        mean = [overall] * len(urls)
+        for names in levels:
+            others = [[j for j in rows if j != i and names[j] == names[i]] for i in rows]
+            n = [max(len(mine), 1) for mine in others]
+            mean = [
+                (sum(count[j] for j in others[i]) / n[i] + weight * mean[i])
+                / (sum(of[j] for j in others[i]) / n[i] + weight)
+                for i in rows
+            ]
+        return [(count[i] + weight * mean[i]) / (of[i] + weight) for i in rows]
+
+    overall = (sum(events) + 0.5) / (sum(exposure) + 0.5)
+    rate = shrunk(events, exposure, 1 / overall, overall)
+    size = np.exp(shrunk(logs, events, 1.0, sum(logs) / max(sum(events), 1)))
+    group = [
+        next(
+            (
+                [j for j in rows if names[j] == names[i]]
+                for names in levels[::-1]
+                if names.count(names[i]) > 1
+            ),
+            [i],
+        )
+        for i in rows
+    ]
+    excess, informed = {}, {}
+    for i in rows:
+        doublings = int(np.log2(len(group[i])))
+        for (at, new), gap in zip(known[i], days[i], strict=True):
+            others = [
+                1 for j in group[i] for t, m in known[j] if j != i and m > 0 and at - gap < t <= at
+            ]
+            if others:
+                surprise = (new > 0) - (1 - np.exp(-rate[i] * gap))
+                excess[doublings] = excess.get(doublings, 0.0) + surprise
+                informed[doublings] = informed.get(doublings, 0) + 1
+
+    last = [visits[url][-1][0] if visits[url] else 0.0 for url in urls]
+
+    def expected(i, quiet):
+        doublings = int(np.log2(len(group[i])))
+        share = max(excess.get(doublings, 0.0), 0.0) / (informed.get(doublings, 0) + 1)
+        news = sorted((t, m) for j in group[i] for t, m in known[j] if m > 0 and t > last[i])
+        links = rate[i] * size[i] * (now - last[i] - share * quiet)
+        links += share * news[-1][1] if news else 0.0
+        room = max(has if known[i] else 1e12, 1.0)
+        return -room * np.expm1(-links / room)
+
+    latest = [max(last[j] for j in group[i]) for i in rows]
+    alone = [expected(i, latest[i] - last[i]) for i in rows]
+    first = [max(group[i], key=lambda j: (alone[j], -int(key[j]))) for i in rows]
+    return [alone[i] if first[i] == i else expected(i, now - last[i]) for i in rows]
+
+
+def levels_of(urls):
+    """By level, the part of each URL that names its group; the last level has no group of two."""
+    parts = [url.removeprefix("https://").rstrip("/").split("/") for url in urls]
+    levels = []
+    for segments in range(1, 8):
+        levels.append(["/".join(part[:segments]) for part in parts])
+        if len(set(levels[-1])) == len(urls):
+            break
+    return levels
+
+
+def random_past(seed):
+    """Pages in folders; some are visited more often, some never, some links are unknown."""
+    random = np.random.default_rng(seed)
+    urls = [f"https://{h}.example/{d}/{i}" for h in "ab" for d in "xyz" for i in range(3)]
+    past = {}
+    for url in [*urls, "https://c.example/"]:
+        day = np.unique(random.integers(1, 60, random.integers(0, 9))) / 2
+        new = random.integers(0, 9, len(day)) * (random.random(len(day)) < 0.6)
+        past[url] = list(zip(day, np.where(random.random(len(day)) < 0.1, NAN, new), strict=True))
+    return past
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("has", [1e6, 12.0])
+def test_expected_links_are_what_plain_python_says(seed, has):
+    past = random_past(seed)
+    found = score("links", past, 31, has=has)
+    np.testing.assert_allclose(found, plain(past, 31, has), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_expected_links_of_siblings_are_what_plain_python_says(shared):
+    past = lists(8, shared=shared)
+    past["https://a.example/0/"] += [(14, 40)]
+    past["https://a.example/4/"] += [(13, 7), (14, 0)]
+    past["https://a.example/5/week"] += [(13.5, 3)]
+    np.testing.assert_allclose(score("links", past, 15), plain(past, 15, 1000.0), rtol=1e-6)
+
+
 def test_scores_do_not_depend_on_earlier_questions():
     policy = registry.make("policy", "links")
     policy.score(pages(PAST), 5 * DAY)
