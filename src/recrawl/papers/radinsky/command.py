@@ -64,7 +64,7 @@ def radinsky(
     took = f"Tables took {time.perf_counter() - begin:.0f} s."
     if figures:
         with progress_bar("crawling") as progress:
-            freshness = replay_policies(opened, folder, progress=progress)
+            freshness = replay_policies(opened, folder, protocol, progress=progress)
         text += "\n" + freshness.table()
         for name, figure in draw_figures(predictions, freshness).items():
             (folder / f"{name}.svg").write_text(figure, encoding="utf-8")

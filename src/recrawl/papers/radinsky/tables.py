@@ -195,8 +195,8 @@ def draw_figures(result: Predictions, crawl: CrawlFreshness) -> dict[str, str]:
         "3D at 20, paper": [0.7272] * counts,
         "2D, paper": [0.6293] * counts,
     }
-    days = np.arange(1, len(next(iter(crawl.fresh.values()))) + 1).tolist()
-    by_day = {name: smoothed(values, over=20).tolist() for name, values in crawl.fresh.items()}
+    by_day = {name: smoothed(crawl.by_day(name), over=20).tolist() for name in crawl.fresh}
+    days = list(range(1, len(next(iter(by_day.values()))) + 1))
     return {
         "figure-6": curves(sizes, by_size, label="training days", name="figure-6"),
         "figure-7": curves(EXPERT_COUNTS, by_count, label="experts", name="figure-7"),
