@@ -128,6 +128,7 @@ def test_the_tables_of_figure_8():
 
 def test_the_crawl_is_kept_and_averages_its_coins(trace, tmp_path, monkeypatch):
     monkeypatch.setattr(crawl, "POLICIES", ("coin", "oldest"))
+    monkeypatch.setattr(crawl, "WORKERS", 1)
     reports = []
     freshness = crawl.replay_policies(
         trace, tmp_path, PROTOCOL, progress=lambda *report: reports.append(report[:2])
