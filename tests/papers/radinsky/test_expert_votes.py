@@ -112,9 +112,8 @@ def test_features_equal_those_of_the_experiment_where_every_page_is_visited_dail
     )
     examples = expert_examples(past, experts)
     assert len(examples.page) > 20
-    shares = word_shares(snapshots.counts)
     changed = past.facts["shown"].reshape(40, 40)
-    days = [page_days(snapshots, shares, page, changed[page]) for page in range(40)]
+    days = [page_days(snapshots, page, changed[page]) for page in range(40)]
     own = [
         page_features(page)[:, 1:] for page in days
     ]  # f3, f4, f5; f1 is the share since the start
