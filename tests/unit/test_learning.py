@@ -300,18 +300,18 @@ def test_a_pool_of_runs_with_two_measures_is_their_front(tmp_path):
 
 
 def test_ncg_by_hand():
-    # 2 found of 5 with 3 fetches: 2 / 3. Both of 2: 1. Nothing to find: 1. None of 1: 0.
+    # 2 found of 5 with 3 fetches: 2 / 3. Both of 2: 1. Nothing to find: 1. None of 1: 0. 1 of 2.
     run = SimulationRun(
-        changed=np.array([2.0, 2.0, 0.0, 0.0]),
-        stale=np.array([3.0, 0.0, 0.0, 1.0]),  # after the fetches
+        changed=np.array([2.0, 2.0, 0.0, 0.0, 1.0]),
+        stale=np.array([3.0, 0.0, 0.0, 1.0, 1.0]),  # after the fetches
         ndcg=np.empty(0),
         links=np.empty(0),
         picks=np.empty((0, 3), np.int32),
         fetches=3,
         pages=10,
     )
-    assert run.ncg.tolist() == [2 / 3, 1.0, 1.0, 0.0]
-    assert learning.parse_fitness("ncg").by_cycle(run).tolist() == [2 / 3, 1.0, 1.0, 0.0]
+    assert run.ncg.tolist() == [2 / 3, 1.0, 1.0, 0.0, 0.5]
+    assert learning.parse_fitness("ncg").by_cycle(run).tolist() == run.ncg.tolist()
 
 
 @pytest.mark.parametrize(
@@ -322,6 +322,8 @@ def test_ncg_by_hand():
         (["--every", "0d"], "every, the length of a cycle, must be at least a second"),
         (["--split", "time", "--warm-up", "8"], "warm_up must leave"),
         (["--impute"], "impute is for a store"),
+        (["--budget", "0"], "budget must allow a fetch"),
+        (["--budget", "2"], "budget must allow a fetch"),  # of 60 pages: 0.4 for the test pages
         (["--split", "time", "--every", "12d"], "at least 3 cycles"),
     ],
 )

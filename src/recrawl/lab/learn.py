@@ -244,9 +244,15 @@ class SimulatorFactory:
         spend = self.budget if not isinstance(self.budget, str) else units.budget(self.budget)
         share = len(part) / max(self.pages, 1)
         allowed = fetches(spend, self.pages if spend.share is None else len(part))
+        allowed = round(allowed * share) if spend.share is None else allowed
+        if not allowed:
+            raise BadInput(
+                "budget must allow a fetch in each part of the pages, or all formulas are equal. "
+                f"Got {self.budget} for {self.pages} pages; try 5%."
+            )
         return Simulator(
             changes_of(part, every=self.every),
-            fetches=round(allowed * share) if spend.share is None else allowed,
+            fetches=allowed,
             warm_up=self.warm_up,
             seed=self.seed,
             explore=self.explore,
