@@ -21,7 +21,7 @@ KERNELS = {"njit", "kernel", "kernel_helper"}  #: decorators of compiled functio
 
 @dataclass(frozen=True)
 class Definition:
-    """A function, a method (`Class.method`), a class or a constant."""
+    """A function, a method (`Class.method`), a class, or constants (`LOW,HIGH`)."""
 
     path: str
     where: str
@@ -32,10 +32,11 @@ class Definition:
     last: int
 
     @property
-    def name(self) -> str:
-        """Its last name; for a constructor or a field, that of the class."""
+    def names(self) -> list[str]:
+        """What it is called by; a class and its constructor by the name of the class."""
         parts = self.where.split(".")
-        return parts[0] if not parts[-1] or parts[-1].startswith("__") else parts[-1]
+        last = parts[0] if not parts[-1] or parts[-1].startswith("__") else parts[-1]
+        return last.split(",")
 
 
 class Definitions:
@@ -61,9 +62,11 @@ class Definitions:
         start = self.of.get((path, where)) or self.of.get((path, around))
         functions: set[tuple[str, str]] = set()
         kernels = {(path, where)} if start and start.is_kernel else set()
-        pending, seen = [start] if start else [], set()
+        if start is None:  # a statement at the top of a file, which may serve any of it
+            return {key for key, d in self.of.items() if d.path == path and d.is_function}, kernels
+        pending, seen = list(start.names), set()
         while pending:
-            name = pending.pop().name
+            name = pending.pop()
             if name in seen:
                 continue
             seen.add(name)
@@ -73,7 +76,7 @@ class Definitions:
                     continue
                 if user.is_kernel:
                     kernels.add((user.path, user.where))
-                pending.append(user)
+                pending.extend(user.names)
         return functions, kernels
 
 
@@ -94,6 +97,9 @@ def _named(path: str, inside: str, node: ast.stmt) -> Iterator[Definition]:
             yield _definition(path, inside + node.name, node)
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
             yield _definition(path, inside + name, node)
+        case ast.Assign(targets=[ast.Tuple(elts=elements)]):
+            names = ",".join(getattr(one, "id", "") for one in elements)
+            yield _definition(path, inside + names, node)
 
 
 def _definition(path: str, where: str, node: ast.stmt) -> Definition:

@@ -25,7 +25,7 @@ class Mutant:
     """One change of one node of one file."""
 
     path: str  #: relative to the root of the repository
-    where: str  #: function, `Class.method`, or name of the constant that holds the node
+    where: str  #: function, `Class.method`, or names of the constants that hold the node
     line: int
     operator: str
     was: str  #: lines before, as they are in the file
@@ -99,6 +99,8 @@ def _name(node: Any, where: str) -> str:
             return f"{node.name.value}."
         case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
             return where + str(name)
+        case cst.Assign(targets=[cst.AssignTarget(target=cst.Tuple(elements=elements))]):
+            return where + ",".join(str(getattr(one.value, "value", "")) for one in elements)
         case cst.AnnAssign(target=cst.Name(value=name)):
             return where + str(name)
     return where

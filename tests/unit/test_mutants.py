@@ -33,6 +33,7 @@ SOURCE = '''"""Text: 1 + 1."""
 from numba import njit
 
 LIMIT = 3
+LOW, HIGH = range(5)
 
 
 @njit(cache=True)
@@ -49,6 +50,10 @@ def calls(x):
     if x:
         raise ValueError(f"{x} + {1}")
     return outer(min(x, key=len)[1:])
+
+
+def asks():
+    return LOW
 
 
 class Part:
@@ -75,6 +80,7 @@ def test_each_mutant_is_one_change_of_one_line(root):
     changes = {(one.where, one.now) for one in made}
     assert changes == {
         ("LIMIT", "LIMIT = 4"),
+        ("LOW,HIGH", "LOW, HIGH = range(6)"),
         ("inner", "def inner(x: int = 1) -> int:"),
         ("inner", "return x + 1 if x < LIMIT else 0"),
         ("inner", "return x - 2 if x < LIMIT else 0"),
@@ -120,9 +126,10 @@ def test_kernels_are_run_by_the_functions_that_name_them(root):
     assert kernels == {(PATH, "inner"), (PATH, "outer")}, "outer holds a copy of inner"
     functions, kernels = known.users(PATH, "LIMIT")
     assert (functions, kernels) == ({(PATH, "calls")}, {(PATH, "inner"), (PATH, "outer")})
+    assert known.users(PATH, "LOW,HIGH") == ({(PATH, "asks")}, set())
     assert known.users(PATH, "calls") == (set(), set())
-    assert known.lines(PATH)[9] == "inner"
-    assert 8 not in known.lines(PATH), "defining a function does not run it"
+    assert known.lines(PATH)[10] == "inner"
+    assert 9 not in known.lines(PATH), "defining a function does not run it"
 
 
 def test_tests_that_run_it_come_first_then_others_of_their_files_within_the_time():

@@ -13,7 +13,7 @@ from recrawl.neighbours.graph import in_links, pagerank, trustrank
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
 from recrawl.neighbours.url_siblings import url_siblings
-from recrawl.neighbours.vectors import TextSpace
+from recrawl.neighbours.vectors import TextSpace, TextVectors
 from recrawl.page.fingerprints import words
 from recrawl.page.word_buckets import N_BUCKETS, document_counts, term_counts
 
@@ -202,3 +202,120 @@ def test_url_siblings_share_most_of_the_url():
     assert near == [[3, 2], [], [3, 0], [0, 2], [2, 3]]
     assert (found.weight == (found.row >= 0)).all()
     assert url_siblings([], 2).row.shape == (0, 2)
+
+
+def test_tfidf_by_hand():
+    """Three texts; every word is in two of them: weight ln(4/3) + 1, a count of 2 is 1 + ln 2."""
+    said = texts("tea tea cup", "tea pot", "cup pot pot only")
+    space = TextSpace(dims=2).fit(said)
+    assert space.weight_ == pytest.approx([np.log(4 / 3) + 1] * 3)
+    twice = 1 + np.log(2)
+    known = [[twice, 1], [1, 1], [1, twice]]
+    for row, counts in zip(space._weighted(said).toarray(), known, strict=True):
+        unit = np.array(counts) / np.linalg.norm(counts)
+        assert sorted(row[row > 0]) == pytest.approx(sorted(unit), abs=1e-6)
+
+
+def test_rare_words_weigh_more_and_the_most_common_are_kept():
+    said = texts("a b c", "a b c", "a b", "a", "z")
+    weight = lambda n: np.log(6 / (1 + n)) + 1  # noqa: E731 (5 texts)
+    space = TextSpace(dims=1).fit(said)
+    assert space.weight_ == pytest.approx([weight(4), weight(3), weight(2)])
+    assert TextSpace(dims=1, terms=2).fit(said).weight_ == pytest.approx([weight(4), weight(3)])
+    assert not TextSpace(dims=1).fit(said).embed(texts("z")).any(), "z is in one text only"
+    assert TextSpace(dims=1, characters=1).fit(said).weight_ == pytest.approx([weight(4)])
+
+
+class Copies:
+    """Pages whose copies have these texts."""
+
+    def __init__(self, said):
+        self.said = said
+
+    def take(self, rows):
+        return Copies(self.said.take(pa.array(rows)))
+
+    def texts(self, characters):
+        return self.said
+
+
+def test_vectors_follow_the_copies():
+    _topic, said = topical(30)
+    vectors = TextVectors(n_pages=30, space=TextSpace(dims=4))
+    rows = np.arange(30)
+    assert vectors.update(rows, said).size == 0, "nothing learned yet"
+    vectors.learn(Copies(texts(*[None] * 30)), rows)
+    assert vectors.n_learned == 0
+    vectors.learn(Copies(said), rows)
+    assert vectors.n_learned == 30
+    assert not vectors.vector.any()
+    assert vectors.update(rows[:3], said.slice(0, 3)).tolist() == [0, 1, 2]
+    np.testing.assert_allclose(vectors.vector[:3], vectors.space.embed(said)[:3], atol=1e-6)
+    assert not vectors.vector[3:].any()
+    vectors.reindex(np.array([2, -1, 0]))
+    np.testing.assert_allclose(vectors.vector[[2, 0]], vectors.space.embed(said)[[0, 2]], atol=1e-6)
+    assert vectors.n_pages == 3
+    assert not vectors.vector[1].any()
+
+
+def test_a_copy_that_says_the_same_keeps_its_vector():
+    _topic, said = topical(30)
+    vectors = TextVectors(n_pages=30, space=TextSpace(dims=4), same=0.9)
+    vectors.learn(Copies(said), np.arange(30))
+    vectors.update(np.arange(30), said)
+    assert vectors.update(np.array([0, 1]), said.take(pa.array([0, 1]))).size == 0
+    assert vectors.update(np.array([0, 1]), said.take(pa.array([1, 1]))).tolist() == [0]
+    np.testing.assert_allclose(vectors.vector[0], vectors.vector[1], atol=1e-6)
+
+
+def test_a_space_is_outgrown_by_twice_the_texts():
+    vectors = TextVectors(n_pages=1, n_learned=100)
+    assert not vectors.is_outgrown(200)
+    assert vectors.is_outgrown(201)
+    large = TextVectors(n_pages=1, n_learned=20_000)
+    assert not large.is_outgrown(10**9), "as many as a space is ever learned from"
+    assert TextVectors(n_pages=1, n_learned=19_999).is_outgrown(10**9)
+    assert TextVectors(n_pages=1).is_outgrown(1)
+    assert not TextVectors(n_pages=1).is_outgrown(0)
+
+
+def test_groups_go_six_segments_deep():
+    deep = [f"https://h/{'/'.join('abcdef')}/{i}" for i in range(2)]
+    assert len(prefix_groups(deep)) == 7, "the host, and one to six segments"
+    assert len(set(smallest_shared(prefix_groups(deep)).tolist())) == 1
+    assert len(prefix_groups(["https://h/", "https://i/"])) == 1, "none is shared"
+
+
+def test_url_siblings_against_all_pairs():
+    """The k that share most segments, counted with the host; ties may fall either way."""
+    random = np.random.default_rng(4)
+    urls = sorted({"https://" + "/".join(random.choice(list("ab"), 4)) for _ in range(40)})
+    urls = [urls[i] for i in random.permutation(len(urls))]
+    found = url_siblings(urls, 3)
+    parts = [url.removeprefix("https://").split("/") for url in urls]
+
+    def shared(i, j):
+        alike = [a == b for a, b in zip(parts[i], parts[j], strict=True)]
+        return ([*alike, False]).index(False)
+
+    for i, row in enumerate(found.row):
+        near = sorted((shared(i, j) for j in range(len(urls)) if j != i), reverse=True)[:3]
+        assert [shared(i, j) for j in row if j >= 0] == [n for n in near if n > 0]
+        assert i not in row
+        assert len(set(row[row >= 0].tolist())) == (row >= 0).sum()
+
+
+def test_two_pages_that_link_to_each_other_and_one_that_links_to_the_first():
+    """Shares x, y, z: z = 0.05, y = 0.05 + 0.85 x, x = 0.05 + 0.85 (y + z)."""
+    x = (0.05 + 0.85 * 0.05 + 0.85 * 0.05) / (1 - 0.85**2)
+    found = pagerank(np.array([0, 1, 2]), np.array([1, 0, 0]), 3)
+    assert found == pytest.approx([x, 0.05 + 0.85 * x, 0.05], abs=1e-9)
+    assert in_links(np.array([1, 0, 0]), 4).tolist() == [2, 1, 0, 0]
+
+
+def test_trusted_rows_must_exist():
+    for trusted in ([-1], [2]):
+        with pytest.raises(BadInput, match="trusted must name"):
+            trustrank(np.array([0]), np.array([1]), 2, np.array(trusted))
+    both = trustrank(np.array([0]), np.array([1]), 2, np.array([0, 1]))
+    assert both == pytest.approx(pagerank(np.array([0]), np.array([1]), 2))
