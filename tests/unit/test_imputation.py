@@ -76,11 +76,30 @@ def test_missed_changes_by_hand():
     # A gap that does not fit: nothing is guessed.
     row, _ = find_missed(page, at, differs, np.array([0]), np.array([7]) * day + 9)
     assert not row.size
+    # A visit of the same day succeeded: that day is known.
+    row, _ = find_missed(page, at, differs, np.array([0]), np.array([6]) * day - 9)
+    assert not row.size  # day 5: one day after a change
+    late = at.copy()
+    late[5] = 8 * day + 9  # instead of day 9
+    assert not find_missed(page, late, differs, np.array([0]), np.array([8]) * day)[0].size
     # Not the last day: nobody knows what came after.
     row, _ = find_missed(page, at, differs, np.array([0, 1]), np.array([10, 10]) * day)
     assert not row.size
     none = np.empty(0, np.int64)
     assert not find_missed(page, at, differs, none, none)[0].size
+
+
+def test_each_change_is_dated_back_once():
+    # Page 3 changes on days 2, 4 and 6, fails on 8 and 10, and differs on 11. Day 8 fits the gap of
+    # 2 days, and then so does day 10: the change was on day 8. Page 5 fails on day 6, which fits.
+    day = 86_400_000_000
+    at = np.array([0, 2, 4, 6, 11, 0, 2, 4, 11]) * day
+    page = np.array([3] * 5 + [5] * 4)
+    differs = np.array([False, True, True, True, True, False, True, True, True])
+    failed = np.array([8, 10, 6]) * day + 7
+    row, began = find_missed(page, at, differs, np.array([3, 3, 5]), failed)
+    assert row.tolist() == [4, 8]
+    assert began.tolist() == [8 * day + 7, 6 * day + 7]
 
 
 def test_failed_visits_of_a_store(tmp_path):

@@ -40,7 +40,7 @@ def _impute(bits, failed):  # type: ignore[no-untyped-def]
         last, gaps = -1, np.zeros(bits.shape[1] + 1, np.int64)
         for day in range(bits.shape[1]):
             if failed[page, day]:
-                bits[page, day] = gaps.max() > 0 and day - last == np.argmax(gaps)
+                bits[page, day] = day - last == np.argmax(gaps)  # no gap yet: 0, which never fits
             if bits[page, day]:
                 if last >= 0:
                     gaps[day - last] += 1
@@ -57,13 +57,13 @@ def find_missed(
     """Failed visits that, by the page's past, would have been the first to show a change.
 
     Visits are sorted by page and time, which is in microseconds; `differs` says which showed a
-    change. Returns the visits that showed it later, and the times of the failed ones before them.
-    A failed visit between two visits that agree missed nothing.
+    change, which no first visit does. Returns the visits that showed it later, and the times of the
+    failed ones before them. A failed visit between two visits that agree missed nothing.
     """
     order = np.lexsort((failed_at, failed_page))
     failed_page, failed_at = failed_page[order], failed_at[order]
     later = _next_visits(page, at, failed_page, failed_at)
-    shown = np.append(differs, False)[later] & (np.append(page, -1)[later] == failed_page)
+    shown = np.append(differs, False)[later]
     failed_page, failed_at, later = failed_page[shown], failed_at[shown], later[shown]
     pages, row = np.unique(failed_page, return_inverse=True)
     mine = np.flatnonzero(np.isin(page, pages))
