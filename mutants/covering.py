@@ -29,7 +29,8 @@ LEFT_OUT = (
     "tests/contract/test_without_papers.py",
 )
 MAX_RECORDING_SECONDS = 300  #: of a test file; its tests that finished until then are used
-MAX_SECONDS = 20  #: of tests for one mutant, as recorded
+MAX_SECONDS = 20  #: of tests that run a mutant, as recorded
+MAX_OTHER_SECONDS = 5  #: of other tests of their files
 
 
 @dataclass(frozen=True)
@@ -133,16 +134,17 @@ def file_digest(path: Path) -> str:
 def choose(tests: list[Test], wanted: set[tuple[str, str]]) -> list[Test]:
     """Tests that run a wanted function, then others of their files, which may share what ran.
 
-    The fastest first, up to MAX_SECONDS. A mutant that only slower tests would notice survives.
+    The fastest first, up to their limits. A mutant that only slower tests would notice survives.
     """
     covering = [test for test in tests if test.runs & wanted]
     files = {test.file for test in covering}
     others = [test for test in tests if test.file in files and not test.runs & wanted]
-    chosen, seconds = [], 0.0
-    for group in (covering, others):
+    chosen = []
+    for group, limit in ((covering, MAX_SECONDS), (others, MAX_OTHER_SECONDS)):
+        seconds = 0.0
         for test in sorted(group, key=lambda test: test.seconds):
             seconds += test.seconds
-            if seconds > MAX_SECONDS:
+            if seconds > limit:
                 break
             chosen.append(test)
     return chosen

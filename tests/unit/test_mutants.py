@@ -9,7 +9,7 @@ import time
 import pytest
 
 from mutants.children import TIMED_OUT, in_child
-from mutants.covering import MAX_SECONDS, Test, choose
+from mutants.covering import MAX_OTHER_SECONDS, MAX_SECONDS, Test, choose
 from mutants.definitions import Definitions
 from mutants.report import (
     BEGIN,
@@ -139,9 +139,9 @@ def test_tests_that_run_it_come_first_then_others_of_their_files_within_the_time
     slow, fast = made("a::slow", 3.0, "f"), made("a::fast", 1.0, "f")
     other, elsewhere = made("a::other", 0.5, "g"), made("b::test", 0.1, "g")
     endless = made("a::endless", MAX_SECONDS, "f")
-    tests = [elsewhere, other, slow, endless, fast]
-    assert choose(tests, {(PATH, "f")}) == [fast, slow]
-    assert choose([elsewhere, other, slow, fast], {(PATH, "f")}) == [fast, slow, other]
+    long = made("a::long", MAX_OTHER_SECONDS, "g")
+    tests = [elsewhere, long, other, slow, endless, fast]
+    assert choose(tests, {(PATH, "f")}) == [fast, slow, other]
     assert choose(tests, {(PATH, "h")}) == []
 
 
