@@ -68,6 +68,18 @@ def test_q_and_q_prime_by_hand(trace):
     assert never["quality_by_word_never"] == pytest.approx((3 + 5 * by_word) / 8)
 
 
+def test_without_refreshes_the_copies_are_those_of_the_last_warm_up_cycle(tmp_path):
+    rows = [
+        (A, 0, 200, "cat x x x", []),
+        (A, 1.5, 200, "cat dog x x", []),
+        (B, 0, 200, "cat dog x x", []),
+    ]
+    trace = open_trace(write_trace(tmp_path / "t", rows))
+    answers = Answers.of(trace, build_workload(["cat dog"], np.ones(1)))
+    never = answers.without_refreshes(fetch_log(trace, [(4, 1)]))
+    assert never == {"quality_never": 1.0, "quality_by_word_never": 1.0}
+
+
 def test_a_visit_to_a_page_that_is_gone_removes_its_copy_and_a_failure_does_not(tmp_path):
     rows = [(A, 0, 200, "dog", []), (A, 4.5, 410, "", []), (B, 0, 200, "dog", [])]
     trace = open_trace(write_trace(tmp_path / "t", rows), cohort="all")

@@ -36,15 +36,14 @@ class Answers:
     """What the queries of a workload find in a trace; measures runs on it."""
 
     trace: Trace
-    document: IntArray  #: of each version; −1 for none
+    document: IntArray  #: of each version
     matches: dict[str, Matches]  #: by metric
     p_view: FloatArray  #: view probability by rank
 
     @staticmethod
     def of(trace: Trace, workload: Workload) -> Answers:
         """Scores are TF-IDF, with the frequencies of words at the beginning of the window."""
-        versions = np.where(trace.status < 300, np.arange(len(trace.status)), -1)
-        document, page, texts = trace_documents(trace, versions)
+        document, page, texts = trace_documents(trace, np.arange(len(trace.page)))
         counts = count_terms(texts, workload.vocabulary)
         first = trace.live_at(trace.window[0])
         known = counts.take(document[first[first >= 0]]) if (first >= 0).any() else counts
