@@ -18,7 +18,7 @@ import pyarrow as pa
 from recrawl import units
 from recrawl.errors import BadInput
 from recrawl.history.database import connect
-from recrawl.history.fold import GONE, OK, status_outcomes
+from recrawl.history.fold import FAILED, GONE, OK, status_outcomes
 from recrawl.history.store import Store
 from recrawl.lab.imputation import find_missed
 from recrawl.lab.links import LinkTableBuilder
@@ -138,7 +138,7 @@ def _missed(
     """Changes that failed visits missed: the visit that showed each, and the time of the failed."""
     outcome = status_outcomes(np.ma.filled(visits["status"], -1).astype(np.int16))
     page = _places(visits["page_id"], page_id)
-    failed = (page >= 0) & (outcome != OK) & (outcome != GONE)
+    failed = (page >= 0) & (outcome == FAILED)
     differs = (np.diff(seen.content, prepend=seen.content[:1]) != 0) & ~seen.first()
     differs &= (seen.status == 200) & (np.roll(seen.status, 1) == 200)
     at = np.ma.getdata(visits["at"]).astype(np.int64)
