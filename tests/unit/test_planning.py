@@ -9,7 +9,9 @@ import pytest
 
 from recrawl.checks import sample_pages
 from recrawl.checks.sample import SampleHistory
+from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
+from recrawl.planner.explain import explain
 from recrawl.planner.plan import (
     DISCOVERED,
     EXPLORED,
@@ -290,3 +292,68 @@ def test_p_change_is_that_of_the_smoothed_rate():
     )
     made = plan(SampleHistory(some), 1, now=NOW, policy=Scores([1]))
     assert made.p_change[0] == pytest.approx(1 - np.exp(-2.0))
+
+
+def test_equal_scores_go_by_a_draw_with_the_seed_or_by_id():
+    some = pages(9)
+    for seed in (0, 3):
+        made = plan(SampleHistory(some), 9, now=NOW, policy=Scores(np.ones(9)), seed=seed)
+        assert made.pages.page_id.tolist() == np.argsort(random_bits(some.key, seed)).tolist()
+    made = plan(SampleHistory(some), 4, now=NOW, policy=Scores(np.ones(9)), ties="id")
+    assert made.pages.page_id.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        Budget(fetches=-1),
+        Budget(share=1.01),
+        Budget(explore=1.5),
+        Budget(discover=-0.1),
+        Budget(seconds=np.inf),
+        Budget(fetches="9"),
+        Budget(fetches=1, share=0.1),
+    ],
+)
+def test_budgets_without_sense_are_refused(budget):
+    with pytest.raises(BadInput, match="Budget"):
+        fetches(budget, 10)
+
+
+def test_how_long_a_page_would_have_to_wait():
+    """By age: the best is 5 days old; one was seen a day ago, one is known for 2 days."""
+    some = pages(
+        3,
+        last_visit=np.array([NOW - 5 * DAY, np.nan, NOW - DAY]),
+        first_seen=np.array([NOW - 9 * DAY, NOW - 2 * DAY, NOW - 9 * DAY]),
+    )
+    asked = {"budget": Budget(fetches=1), "now": NOW, "policy": "oldest"}
+    best, unseen, seen = (explain(SampleHistory(some), page, **asked) for page in range(3))
+    assert (best.rank, unseen.rank, seen.rank, seen.of) == (1, 2, 3, 3)
+    assert (best.picked, unseen.picked, seen.picked) == (True, False, False)
+    assert best.verdict == "It is in the plan."
+    assert "after another 3.0 d unseen" in unseen.verdict
+    assert "with a budget of 2 fetches" in unseen.verdict
+    assert "after another 4.0 d unseen" in seen.verdict
+    assert "with a budget of 3 fetches" in seen.verdict
+
+
+def test_what_keeps_a_page_out_of_the_plan():
+    some = pages(
+        4,
+        failures=np.array([0, 0, 1, 0]),
+        host=np.array([0, 0, 0, 1]),
+        last_visit=NOW - np.array([9.0, 8.0, 7.0, 6.0]) * DAY,
+        last_attempt=np.array([NOW - DAY, NOW - DAY, NOW - 60, NOW - DAY]),
+        bytes=np.full(4, 10.0),
+    )
+
+    def verdict(page, budget):
+        return explain(SampleHistory(some), page, budget, now=NOW, policy="oldest").verdict
+
+    assert "because its visits fail" in verdict(2, Budget(fetches=3))
+    assert "the bytes or the time" in verdict(1, Budget(bytes=10.0))
+    capped = verdict(1, Budget(fetches=3, host_cap=1))
+    assert "use up the host's cap" in capped
+    assert "after another 24 h unseen" in capped or "1.0 d" in capped
+    assert "leaves nothing" in verdict(1, Budget(fetches=0))
