@@ -1,6 +1,7 @@
 """Optimal visit rates under a budget, given how often each page changes."""
 
 from recrawl.allocate.age import AGE, age_rates
+from recrawl.allocate.ephemeral import ephemeral_rates
 from recrawl.allocate.freshness import FRESHNESS, freshness_rates
 from recrawl.allocate.harmonic import HARMONIC, complete_probabilities, harmonic_rates, mixed_rates
 from recrawl.allocate.hosts import within_host_caps
@@ -15,6 +16,7 @@ __all__ = [
     "AllocationObjective",
     "age_rates",
     "complete_probabilities",
+    "ephemeral_rates",
     "freshness_rates",
     "harmonic_rates",
     "memoryless_rates",

@@ -20,6 +20,7 @@ from recrawl.errors import BadInput
 from recrawl.lab.answers import Answers
 from recrawl.lab.bounds import captured, clairvoyant
 from recrawl.lab.delays import links_found
+from recrawl.lab.ephemeral import ephemeral_worth
 from recrawl.lab.known_rates import known_rates, rates
 from recrawl.lab.metrics import claims, daily, starved, summary
 from recrawl.lab.rankings import calibration
@@ -122,6 +123,7 @@ class Comparison(Results):
         by_seed = [
             summary(day)
             | links_found(trace, log)
+            | ephemeral_worth(trace, log)
             | {"starved": len(rows) / max(len(trace), 1), "brier": each.brier}
             | ({} if answers is None else answers.measure(log))
             for day, log, rows, each in zip(days, logs, unvisited, calibrations, strict=True)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.allocate import age_rates, freshness_rates
+from recrawl.allocate import age_rates, ephemeral_rates, freshness_rates
 from recrawl.model import DAY
+from recrawl.policies.indices import HALF_LIFE_DAYS
 
 if TYPE_CHECKING:
     from recrawl.lab.replay import FetchLog
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def known_rates(trace: Trace, log: FetchLog) -> dict[str, float]:
-    """The best change ratio, freshness and age in days at the rates seen and a run's budget."""
+    """The best value of each metric in `best` at the rates seen and a run's budget."""
     every = (log.times[-1] - log.times[0]) / (len(log.times) - 1) / DAY
     return best(rates(trace), log.fetches / every, most=1 / every)
 
@@ -38,18 +39,26 @@ def rates(trace: Trace) -> FloatArray:
 
 
 def best(rate: FloatArray, budget: float, *, most: float = np.inf) -> dict[str, float]:
-    """The same for any rates and a budget of visits a day, at `most` of them to one page."""
+    """The best change ratio, freshness, age in days and share of the worth of ephemeral content.
+
+    For a budget of visits a day; the change ratio has at `most` so many visits to one page.
+    """
     moving = rate[rate > 0]
     if not moving.size:
-        return {"change_ratio": 0.0, "freshness": 1.0, "age_days": 0.0}
+        return {"change_ratio": 0.0, "freshness": 1.0, "age_days": 0.0, "ephemeral": 1.0}
     visits = _change_ratio_rates(moving, min(budget, most * len(moving)), most)
     changes = (visits * -np.expm1(-moving / visits)).sum()
     fresh = _fresh(moving, freshness_rates(moving, budget)).sum() + len(rate) - len(moving)
     age = _age(moving, age_rates(moving, budget)).sum()
+    kept = _fresh(
+        np.full(len(moving), np.log(2.0) / HALF_LIFE_DAYS),
+        ephemeral_rates(moving, budget, HALF_LIFE_DAYS),
+    )
     return {
         "change_ratio": float(changes / budget),
         "freshness": float(fresh / len(rate)),
         "age_days": float(age / len(rate)),
+        "ephemeral": float(np.average(kept, weights=moving)),
     }
 
 

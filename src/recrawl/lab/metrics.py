@@ -82,8 +82,13 @@ def daily(trace: Trace, log: FetchLog, weight: FloatArray | None = None) -> Dail
 
 
 def summary(run: DailyMetrics) -> dict[str, float]:
-    """The metrics of a whole run by name: means over fetches, cycles or time."""
+    """The metrics of a whole run by name: means over fetches, cycles or time.
+
+    The overhead of discovery (Dasgupta et al. 2007) is the fetches of pages that we had, for each
+    link and each page that is new. If none is, it is the number of these fetches.
+    """
     fetched = max(run.fetched.sum(), 1.0)
+    old = (run.fetched - run.first).sum()
     a_fetch = {
         "change_ratio": run.changed,
         "weighted_change_ratio": run.weighted,
@@ -106,6 +111,8 @@ def summary(run: DailyMetrics) -> dict[str, float]:
         {name: float(column.sum() / fetched) for name, column in a_fetch.items()}
         | {name: float(column.mean()) for name, column in a_cycle.items()}
         | {
+            "overhead_per_link": float(old / max(run.never_seen.sum(), 1.0)),
+            "overhead_per_page": float(old / max(run.first.sum(), 1.0)),
             "freshness_time": float(np.average(run.fresh_time, weights=seconds)),
             "known": float(run.known.sum() / fetched) if run.fetched.any() else 1.0,
         }

@@ -32,6 +32,7 @@ OBJECTIVES = (BALANCED, *INDICES, *POLICY_OF_OBJECTIVE)
 #: Changes due are cut here for indices that skip fast pages. A visit shows at most one change, so
 #: beyond this the true rate is unknown, and such an index would skip the page for ever.
 MAX_HITS_DUE = 2.0
+LINEAR = ("change-ratio", "ephemeral")  #: indices that never skip a fast page
 FRESH = 0.25  #: weight of freshness, which skips pages that change all the time, in the default
 
 
@@ -108,7 +109,7 @@ class Auto:
         return self._index(name, hits, pages, now)
 
     def _index(self, name: str, hits: FloatArray, pages: Pages, now: Time) -> FloatArray:
-        bounded = hits if name == "change-ratio" else np.minimum(hits, MAX_HITS_DUE)
+        bounded = hits if name in LINEAR else np.minimum(hits, MAX_HITS_DUE)
         days = np.maximum(pages.days_since_visit(now), 1e-9)
         return INDICES[name](np.maximum(bounded, 1e-12) / days, days)
 

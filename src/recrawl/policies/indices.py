@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 #: Below this x the closed forms lose digits to cancellation; the series does not.
 SERIES_BELOW: Final = 0.1
 TERMS: Final = range(2, 12)
+HALF_LIFE_DAYS: Final = 2.0  #: of the worth of ephemeral content, if not given
 STALE: Final = [0.0, 0.0] + [(-1) ** k * (k - 1) / factorial(k) for k in TERMS]
 MISSED: Final = [0.0, 0.0] + [(-1) ** k / factorial(k) for k in TERMS]
 LATE: Final = [0.0, 0.0, 0.0] + [-c for c in STALE[3:]]
@@ -45,6 +46,16 @@ def age(rate: FloatArray, days: FloatArray) -> FloatArray:
     return _joined(rate * days, LATE, lambda x: x * x / 2.0 - _stale(x)) / rate**2
 
 
+def ephemeral(rate: FloatArray, days: FloatArray, half_life: float = HALF_LIFE_DAYS) -> FloatArray:
+    """Content that loses half of its worth in `half_life` days (Lefortier et al. 2013).
+
+    Each change brings content of worth e^{−μs} at the age s, so a visit after T days is worth
+    λ/μ·(1 − e^{−μT}), and U = λ/μ·(1 − (1 + μT)e^{−μT}).
+    """
+    decay = np.full_like(rate, np.log(2.0) / half_life)
+    return rate * freshness(decay, days)
+
+
 def _stale(x: FloatArray) -> FloatArray:
     return 1.0 - (1.0 + x) * np.exp(-x)
 
@@ -61,4 +72,5 @@ INDICES: Final[dict[str, Callable[[FloatArray, FloatArray], FloatArray]]] = {
     "freshness": freshness,
     "age": age,
     "harmonic": harmonic,
+    "ephemeral": ephemeral,
 }

@@ -16,4 +16,4 @@ class Oldest(Stateless):
     name: ClassVar[str] = "oldest"
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
-        return pages.days_since_visit(now)
+        return pages.copy_age(now)
