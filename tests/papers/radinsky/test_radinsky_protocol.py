@@ -163,6 +163,11 @@ def test_features_are_standardised_on_the_days_before_the_first_prediction():
     expected[~known] = expected[:, ~known] = 0.0
     np.testing.assert_allclose(products.products, expected, atol=1e-6)
     assert products.n_features == features.shape[1] + 1  # all words count as one
+    without = feature_products(target, expert, SETUP, with_words=False)
+    expected = scaled @ scaled.T
+    expected[~known] = expected[:, ~known] = 0.0
+    np.testing.assert_allclose(without.products, expected, atol=1e-9)
+    assert without.n_features == features.shape[1]
     np.testing.assert_array_equal(products.known, known)
 
 

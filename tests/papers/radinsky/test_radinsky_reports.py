@@ -26,7 +26,8 @@ def answers(n_right):
 def predictions(**n_right):
     """Predictions in which each method is right on the given numbers of days."""
     decisions = {name: answers([2, 2, 2]) for name in ("bagging", "boosting", "graph", "content")}
-    decisions |= {name: answers([2, 2, 2]) for name in ("warping", "union", "boosting over all")}
+    others = ("warping", "union", "boosting over all", "2D without f2")
+    decisions |= {name: answers([2, 2, 2]) for name in others}
     frequency = np.array([[0.5] * 4, [0.25] * 4, [0.75] * 4])
     decisions["1D"] = frequency - 0.5
     decisions |= {name: answers(days) for name, days in n_right.items()}

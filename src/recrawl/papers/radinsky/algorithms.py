@@ -58,8 +58,13 @@ class FeatureProducts:
     known: BoolArray  #: by day
 
 
-def feature_products(target: PageDays, expert: PageDays | None, setup: Setup) -> FeatureProducts:
-    """Features of the target itself (2D), or of another page in relation to it (3D)."""
+def feature_products(
+    target: PageDays, expert: PageDays | None, setup: Setup, *, with_words: bool = True
+) -> FeatureProducts:
+    """Features of the target itself (2D), or of another page in relation to it (3D).
+
+    The distribution of words (f2, g2) is left out unless `with_words`.
+    """
     page = target if expert is None else expert
     features = page_features(page, window=setup.window, ahead=setup.ahead)
     if expert is not None:
@@ -71,12 +76,12 @@ def feature_products(target: PageDays, expert: PageDays | None, setup: Setup) ->
         none = np.zeros(len(known), np.bool_)
         return FeatureProducts(np.zeros((len(known), len(known))), 1.0, none)
     scaled = _standardise(np.where(known[:, None], features, 0.0), past)
-    products = scaled @ scaled.T + _standardise_products(
-        np.nan_to_num(unigram_products(page)), past
-    )
+    products = scaled @ scaled.T
+    if with_words:
+        products += _standardise_products(np.nan_to_num(unigram_products(page)), past)
     products[~known] = 0.0
     products[:, ~known] = 0.0
-    return FeatureProducts(products, features.shape[1] + 1.0, known)
+    return FeatureProducts(products, features.shape[1] + float(with_words), known)
 
 
 def _standardise(features: FloatArray, past: IntArray) -> FloatArray:

@@ -107,6 +107,8 @@ def _predict(
 def _predict_page(page: TargetExperts, protocol: PredictionProtocol) -> dict[str, FloatArray]:
     label, setup, k = page.label, page.data.setup, protocol.k
     out = {"1D": change_frequency(label, setup) - 0.5, "2D": page.decisions(page.row, setup)}
+    without = feature_products(page.days, None, setup, with_words=False)
+    out["2D without f2"] = single_expert(without, label, setup)
     for selection in SELECTIONS:
         out[selection] = page.vote(selection, k, setup)
     union = relational_union([page.features(e) for e in page.experts(MAIN, k)[0]])

@@ -28,6 +28,7 @@ TABLES: Final = {
         ("1D, drawn", "1D drawn", 0.5484),
         ("1D, majority", "1D", None),
         ("2D, single expert", "2D", 0.6293),
+        ("2D without its words (f2)", "2D without f2", None),
         ("3D, multiple experts", "correlation", 0.7272),
         ("3D, one boosting for all pages", "boosting over all", None),
     ),
