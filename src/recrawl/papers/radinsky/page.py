@@ -174,7 +174,7 @@ def write_section(section: PageSection) -> tuple[str, Predictions]:
     lines = [f"## {section.title}", ""]
     if section.source.startswith("leaders"):
         size = f"--pages {section.pages} --days 151 --seed {section.seed}"
-        lines += [f"`recrawl world {section.source} {size}`, then"]
+        lines += [f"`recrawl world {section.source} {size} -o TRACE`, then"]
     lines += [f"`{command(section)}`:", ""]
     predictions = predict_changes(trace, RESULTS, section.protocol, progress=report)
     lines += [tables(predictions), ""]
