@@ -1,5 +1,8 @@
 """Known answers of the policies (K13, K15, K16)."""
 
+from fractions import Fraction
+from math import factorial
+
 import numpy as np
 import pytest
 
@@ -95,6 +98,27 @@ def order(score, other):
 )
 def test_indices(name, rate, days, known):
     assert INDICES[name](np.array([rate]), np.array([days])) == pytest.approx(known, abs=5e-7)
+
+
+def exponential(x):
+    """e^−x as a fraction, to 60 digits."""
+    return sum((-x) ** k / factorial(k) for k in range(60))
+
+
+EXACT = {
+    "freshness": lambda x: 1 - (1 + x) * exponential(x),
+    "harmonic": lambda x: x - 1 + exponential(x),
+    "age": lambda x: x * x / 2 - 1 + (1 + x) * exponential(x),
+}
+
+
+@pytest.mark.parametrize("x", [1e-6, 1e-3, 0.05, 0.0999, 0.1, 0.1001, 0.3, 2.0])
+@pytest.mark.parametrize("name", EXACT)
+def test_indices_have_all_digits_on_both_sides_of_the_series(name, x):
+    """The rate is 1, and then 4 with a quarter of the days: U falls by λ, that of age by λ²."""
+    known = float(EXACT[name](Fraction(x)))
+    found = INDICES[name](np.array([1.0, 4.0]), np.array([x, x / 4]))
+    assert found == pytest.approx([known, known / (16 if name == "age" else 4)], rel=2e-11)
 
 
 @pytest.mark.parametrize("name", INDICES)
