@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray
     from recrawl.search.matches import Matches
 
+LIVE, HELD = 1, 2  #: roles of a document, as bits
+
 
 def usefulness(matches: Matches, copies: IntArray, live: IntArray, p_view: FloatArray) -> float:
     """Sum over queries and pages of frequency × view probability at our rank × live score (Eq. 5).
@@ -29,8 +31,11 @@ def query_usefulness(
     matches: Matches, copies: IntArray, live: IntArray, p_view: FloatArray, queries: IntArray
 ) -> FloatArray:
     """The part of each of these queries in `usefulness`."""
+    role = np.zeros(len(matches.page), np.uint8)  # of each document
+    role[live[live >= 0]] |= LIVE
+    role[copies[copies >= 0]] |= HELD
     useful = np.zeros(len(queries))
-    _usefulness(*_columns(matches), p_view, copies, live, queries, useful)
+    _usefulness(*_columns(matches), p_view, role, np.zeros(len(live)), queries, useful)
     return useful
 
 
@@ -90,22 +95,22 @@ def _columns(matches: Matches) -> tuple[Any, Any, Any, Any, Any]:
 
 
 @njit(cache=True, nogil=True)
-def _usefulness(start, document, score, frequency, page, p_view, copies, live, queries, useful):  # type: ignore[no-untyped-def]
-    value = np.zeros(len(live))
+def _usefulness(start, document, score, frequency, page, p_view, role, value, queries, useful):  # type: ignore[no-untyped-def]
+    """`value` comes filled with zeros: the live score of pages whose copy is another document."""
     for i, query in enumerate(queries):
         for at in range(start[query], start[query + 1]):
-            p = page[document[at]]
-            if live[p] == document[at]:
-                value[p] = score[at]
+            if role[document[at]] == LIVE:
+                value[page[document[at]]] = score[at]
         rank, total = 0, 0.0
         for at in range(start[query], start[query + 1]):
-            p = page[document[at]]
-            if copies[p] == document[at]:
+            what = role[document[at]]
+            if what & HELD:
                 rank += 1
-                total += p_view[rank] * value[p]
+                total += p_view[rank] * (score[at] if what & LIVE else value[page[document[at]]])
         useful[i] = frequency[query] * total
         for at in range(start[query], start[query + 1]):
-            value[page[document[at]]] = 0.0
+            if role[document[at]] == LIVE:
+                value[page[document[at]]] = 0.0
 
 
 @njit(cache=True, nogil=True)
