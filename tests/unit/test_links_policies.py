@@ -245,6 +245,11 @@ def test_expected_links_of_siblings_are_what_plain_python_says(shared):
     past["https://a.example/0/"] += [(14, 40)]
     past["https://a.example/4/"] += [(13, 7), (14, 0)]
     past["https://a.example/5/week"] += [(13.5, 3)]
+    past["https://a.example/6/week"] += [(13, 0)]
+    past["https://a.example/6/"] += [
+        (13 + 1 / 86_400, 9)
+    ]  # a second after the visit to its sibling
+    past |= {f"https://quiet.example/x/{i}": [(2, 0)] for i in range(9)}
     np.testing.assert_allclose(score("links", past, 15), plain(past, 15, 1000.0), rtol=1e-6)
 
 
