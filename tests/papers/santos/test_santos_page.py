@@ -92,6 +92,20 @@ def test_results_of_another_truth_are_not_taken_up(tmp_path):
     assert other.runs[0].formulas == two.runs[0].formulas
 
 
+def test_folds_train_validate_and_test_on_other_pages(tmp_path):
+    """The first half of the pages changes daily, the second never; two folds test one half each.
+
+    Whoever trains, validates or is tested on the first half finds 1, on the second 0.
+    """
+    bits = np.zeros((400, 9), np.bool_)
+    bits[:200] = True
+    results = santos(from_bits(bits), tmp_path, ThesisProtocol(2, (111,), TINY), clock=perf_counter)
+    assert all(ratio.tolist() == [1.0, 0.0] for ratio in results.by_fold.values())
+    for run, found in zip(results.runs, (0.0, 1.0), strict=True):
+        assert {value for row in run.train for value in row} == {found}
+        assert {value for row in run.validation for value in row} == {found}
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
