@@ -106,7 +106,7 @@ def figures() -> Iterator[Figure]:
                 what = f"of the {K} nearest by {search} found, {SAMPLE} pages of {trace.name}"
                 yield Figure(what, f"{share:.4f}", ">= 0.95")
         for trace in (TRACES / name for name in REAL[:1] if (TRACES / name).is_dir()):
-            for policy in ("content", "experts", "coin:by=experts"):
+            for policy in ("content", "experts", "coin:by=content", "coin:by=experts"):
                 took = apart(replay_seconds, str(trace), policy)[0]
                 yield Figure(
                     f"replay `{policy}` on {trace.name}, 10 % a day", f"{took:.1f} s", "< 180 s"

@@ -9,7 +9,9 @@ import pytest
 
 from benchmarks import choose, replays, results
 from recrawl import registry
+from recrawl.checks.sample import NOW, SampleHistory, sample_pages
 from recrawl.lab.worlds import write
+from recrawl.papers.radinsky.live.vote import ExpertVote
 
 BUNDLED = Path(__file__).parents[1] / "golden" / "small"
 
@@ -46,6 +48,15 @@ def test_the_results(traces, monkeypatch):
         assert f"| `{ours}` | {who}, `{theirs}` | {metric.replace('_', ' ')} |" in text
     tables = 2 * budgets * (1 + len(policies)) + budgets  # changes and links; changes have a limit
     assert table_rows(text) == tables + 1 + len(results.RIVALS)
+
+
+def test_only_the_crawl_of_the_paper_has_its_name():
+    theirs = {policy for who, _, policy, *_ in results.RIVALS if "Radinsky & Bennett" in who}
+    assert theirs == {"coin:by=experts"}
+    policy = registry.make("policy", theirs.pop())
+    policy.learn(SampleHistory(sample_pages()), sample_pages(), NOW)
+    assert isinstance(policy.forecaster_, ExpertVote)
+    assert policy.forecaster_.k == 20
 
 
 @pytest.mark.slow
