@@ -176,6 +176,44 @@ def test_pagerank_is_the_fixed_point():
     assert pagerank(np.array([], int), np.array([], int), 0).shape == (0,)
 
 
+def test_pagerank_and_trustrank_of_four_pages_by_hand():
+    """0 → 1 → 2 → 0 and 3 → 0, with d = 0.85. Nobody links to 3, so its PageRank is 0.15 / 4.
+
+    With j = 0.15 / 4: r0 = j + d (r2 + r3), r1 = j + d r0, r2 = j + d r1. Put in one another,
+    r0 (1 - d³) = j (1 + d) + d j + d² j = j (1 + 2d + d²).
+    """
+    source, target = np.array([0, 1, 2, 3]), np.array([1, 2, 0, 0])
+    d, j = 0.85, 0.15 / 4
+    r0 = j * (1 + 2 * d + d**2) / (1 - d**3)
+    by_hand = [r0, j + d * r0, j + d * (j + d * r0), j]
+    assert sum(by_hand) == pytest.approx(1)
+    assert pagerank(source, target, 4).tolist() == pytest.approx(by_hand, abs=1e-9)
+    # All jumps lead to 3: r3 = 0.15, r0 = d (r2 + r3), r1 = d r0, r2 = d² r0.
+    t0 = d * 0.15 / (1 - d**3)
+    trusted = [t0, d * t0, d**2 * t0, 0.15]
+    assert trustrank(source, target, 4, np.array([3])).tolist() == pytest.approx(trusted, abs=1e-9)
+    # Two trusted pages share the jumps: only 1 and 2 have trust, and half of it goes round.
+    pair = trustrank(np.array([1, 2]), np.array([2, 1]), 3, np.array([1, 2]))
+    assert pair.tolist() == pytest.approx([0, 0.5, 0.5], abs=1e-9)
+
+
+def test_links_share_the_rank_of_their_page():
+    """0 has two links to 1 and one to 2, which have none: two thirds and one third of its rank."""
+    score = pagerank(np.array([0, 0, 0]), np.array([1, 1, 2]), 3)
+    jump = score[0]  # nobody links to 0
+    assert score[1] - jump == pytest.approx(0.85 * jump * 2 / 3)
+    assert score[2] - jump == pytest.approx(0.85 * jump / 3)
+    # After 1 and 2 the surfer jumps anywhere: r0 = 0.05 + 0.85 (1 - r0) / 3.
+    assert jump == pytest.approx((0.05 + 0.85 / 3) / (1 + 0.85 / 3))
+
+
+def test_a_row_that_is_none_cannot_be_trusted():
+    for row in (-1, 2):
+        with pytest.raises(BadInput, match=r"by its row from 0 to 1\. Got"):
+            trustrank(np.array([0]), np.array([1]), 2, np.array([row]))
+    assert trustrank(np.array([0]), np.array([1]), 2, np.array([1])).tolist() == [0, 1]
+
+
 def test_trust_flows_only_from_the_trusted():
     # 0 -> 1 -> 2, and 3 -> 4 apart
     trust = trustrank(np.array([0, 1, 3]), np.array([1, 2, 4]), 5, np.array([0]))

@@ -79,10 +79,13 @@ def draw_flows(study: Study, kind: str) -> str:
             _draw_step(axes, step, flow)
         for shade, label in zip(SHADES, GROUPS[kind].values(), strict=False):
             axes.bar([0], [0], color=shade, label=label)
-        axes.set_xlabel(f"interval; {seen.mean():.1%} of the pages, those that ever show any")
+        axes.set_xlabel("interval")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda at, _: f"{at + 1:.0f}"))
         axes.grid(visible=False)
-        figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)
+        title = f"new links, on\n{seen.mean():.1%} of the pages"
+        figure.legend(
+            title=title, loc="outside right upper", fontsize=7.0, title_fontsize=7.0, frameon=False
+        )
         return _svg(figure, name)
 
 
@@ -127,7 +130,7 @@ def draw_rates(study: Study, kind: str) -> str:
         figure, axes = _figure()
         axes.bar(np.arange(len(share)), share, color=COLOURS[0])
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3%}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
         axes.set_xlabel(f"intervals with new {kind} links, of {len(study.snapshot.intervals)}")
         axes.set_ylabel("pages, log scale")
         return _svg(figure, name)
@@ -152,7 +155,7 @@ def draw_tails(study: Study) -> str:
                 axes.plot(*line, color=colour, linewidth=0.8, alpha=0.7, label=label)
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3%}"))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
         axes.set_xlabel("new links, at least")
         axes.set_ylabel("pages")
         figure.legend(loc="outside right upper", fontsize=7.0, frameon=False)

@@ -161,6 +161,8 @@ class Experiment:
         rate, count = self.study.rate[kind], self.study.count[kind]
         rates = {"_LBLA": families.lbla_rate(kind), "": self.without_own_past()}
         sets = {"_LBLA": families.lbla(kind, self.history), "": self.past(self.history)}
+        # One thread: the other core has a worker of its own.
+        boosts = {"NGB": ("ngboost", self.ngboost), "LGB": ("lightgbm", {"n_jobs": 1})}
         test, settings = split.test, {}
         forecasts: dict[str, FloatArray] = {}
 
@@ -176,11 +178,9 @@ class Experiment:
             x = self.columns(features)
             model = forest(f"NL-ET{suffix}", "class", x, count > 0)
             forecasts[f"PNL-ET{suffix}"] = model.predict_proba(x[test])[:, 1]
-            for name, more in (("ngboost", self.ngboost), ("lightgbm", {})):
-                boost = learner(name, "count", seed=seed, **more).fit(
-                    x[split.train], count[split.train]
-                )
-                short = {"ngboost": "NGB", "lightgbm": "LGB"}[name]
+            for short, (name, more) in boosts.items():
+                boost = learner(name, "count", seed=seed, **more)
+                boost.fit(x[split.train], count[split.train])
                 forecasts[f"NNL-{short}{suffix}"] = np.asarray(boost.predict(x[test]), float)
             forest(f"NNL-ET{suffix}", "number", x, count)
         forecasts |= self._baselines(kind, test)
