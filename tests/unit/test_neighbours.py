@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recrawl.errors import BadInput
+from recrawl.neighbours import nearest as nearest_module
+from recrawl.neighbours import vectors as vectors_module
 from recrawl.neighbours.graph import in_links, pagerank, trustrank
 from recrawl.neighbours.nearest import nearest
 from recrawl.neighbours.url_groups import prefix_groups, smallest_shared
@@ -207,13 +209,6 @@ def test_links_share_the_rank_of_their_page():
     assert jump == pytest.approx((0.05 + 0.85 / 3) / (1 + 0.85 / 3))
 
 
-def test_a_row_that_is_none_cannot_be_trusted():
-    for row in (-1, 2):
-        with pytest.raises(BadInput, match=r"by its row from 0 to 1\. Got"):
-            trustrank(np.array([0]), np.array([1]), 2, np.array([row]))
-    assert trustrank(np.array([0]), np.array([1]), 2, np.array([1])).tolist() == [0, 1]
-
-
 def test_trust_flows_only_from_the_trusted():
     # 0 -> 1 -> 2, and 3 -> 4 apart
     trust = trustrank(np.array([0, 1, 3]), np.array([1, 2, 4]), 5, np.array([0]))
@@ -357,3 +352,86 @@ def test_trusted_rows_must_exist():
             trustrank(np.array([0]), np.array([1]), 2, np.array(trusted))
     both = trustrank(np.array([0]), np.array([1]), 2, np.array([0, 1]))
     assert both == pytest.approx(pagerank(np.array([0]), np.array([1]), 2))
+
+
+def test_batches_and_samples_change_nothing_that_matters(monkeypatch):
+    _, said = topical(60)
+    whole = TextSpace(dims=4).fit(said)
+    expected = whole.embed(said)
+    near = nearest(expected, 7)
+    monkeypatch.setattr(vectors_module, "BATCH", 7)
+    monkeypatch.setattr(nearest_module, "BATCH", 7)
+    np.testing.assert_allclose(whole.embed(said), expected, atol=1e-6)
+    assert np.array_equal(nearest(expected, 7).row, near.row)
+    monkeypatch.setattr(vectors_module, "MAX_SAMPLE", 59)
+    learned = []
+    counts = vectors_module.document_counts
+    monkeypatch.setattr(
+        vectors_module,
+        "document_counts",
+        lambda t, n: learned.append(t.to_pylist()) or counts(t, n),
+    )
+    TextSpace(dims=4).fit(said)
+    assert len(set(learned[0])) == 59  # no text twice
+    assert learned[0] == [text for text in said.to_pylist() if text in learned[0]]
+    TextSpace(dims=4).fit(said.slice(1))
+    assert len(learned[1]) == 59
+
+
+def test_a_space_is_learned_from_a_sample(monkeypatch):
+    monkeypatch.setattr(vectors_module, "MAX_SAMPLE", 3)
+    said = ["tea cup", None, "tea cup", "x", "tea pot", "x", "tea pot", "x"]
+    kept = TextVectors(n_pages=8, space=TextSpace(dims=2))
+    kept.vector[:] = 1.0
+    kept.learn(Copies(texts(*[None] * 8)), np.arange(8))
+    assert kept.n_learned == 0
+    assert kept.vector.all()
+    assert kept.update(np.array([0]), texts("tea cup")).tolist() == []
+    kept.learn(Copies(texts(*said)), np.arange(8))
+    assert kept.n_learned == 8  # rows 0, 2, 4, 6 have a text; each stands for two
+    assert not kept.vector.any()
+    kept.learn(Copies(texts(None, *said[1:])), np.arange(8))
+    assert kept.n_learned == 6
+    few = TextVectors(n_pages=2, space=TextSpace(dims=2))
+    few.learn(Copies(texts(*said)), np.array([0, 2]))
+    assert few.n_learned == 2
+
+
+def test_cells_are_for_more_vectors_than_are_compared_exactly():
+    import faiss
+
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(1_000, 4)).astype(np.float32)
+    cells = nearest_module._index(vectors, 999)
+    assert isinstance(cells, faiss.IndexIVFFlat)
+    assert (cells.nlist, cells.nprobe, cells.ntotal) == (25, 16, 1_000)  # 39 vectors in each
+    assert isinstance(nearest_module._index(vectors, 1_000), faiss.IndexFlatIP)
+    few = nearest_module._index(vectors[: 17 * 39 - 1], 10)  # 16 cells: all would be searched
+    assert isinstance(few, faiss.IndexFlatIP)
+    assert nearest_module._index(vectors[: 17 * 39], 10).nlist == 17
+
+
+def test_missing_neighbours_are_minus_one():
+    siblings = url_siblings(["https://h/a", "https://h/b", "https://i/"], 3)
+    assert siblings.row.tolist() == [[1, -1, -1], [0, -1, -1], [-1, -1, -1]]
+    assert siblings.weight.tolist() == [[1, 0, 0], [1, 0, 0], [0, 0, 0]]
+    alone = nearest(np.array([[1, 0], [0, 0]], np.float32), 2)
+    assert alone.row.tolist() == [[-1, -1], [-1, -1]]
+    assert not alone.weight.any()
+
+
+def test_by_default_thirty_neighbours_and_ten_siblings():
+    assert nearest(np.eye(40, dtype=np.float32)).row.shape == (40, 30)
+    assert url_siblings([f"https://h/{i}" for i in range(15)]).row.shape == (15, 10)
+
+
+def test_a_cosine_is_at_most_one_whatever_is_rounded():
+    random = np.random.default_rng(4)
+    base = random.normal(size=(200, 9)).astype(np.float32)
+    base /= np.linalg.norm(base, axis=1, keepdims=True)
+    twins = np.repeat(base, 2, axis=0)
+    assert (np.einsum("ij,ij->i", base, base) > 1).any()  # in 32 bits
+    assert nearest(twins, 1).weight.max() == 1
+    inverse = nearest(twins, 1, weights="inverse").weight
+    assert np.isfinite(inverse).all()
+    assert inverse.max() == pytest.approx(1e6)

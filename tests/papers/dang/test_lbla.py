@@ -13,7 +13,7 @@ from recrawl.checks.sample import SampleHistory, SampleSource
 from recrawl.lab.rankings import spearman
 from recrawl.model import DAY, Intervals, Neighbours, starts
 from recrawl.papers.dang import rates as outlinks
-from recrawl.papers.dang.policies.lbla import Lbla
+from recrawl.papers.dang.policies.lbla import N_NEIGHBOURS, Fitted, Lbla
 from recrawl.papers.dang.rates import OWN, RELATED, LinkRates, examples, link_visits
 
 TOPICS = [
@@ -143,3 +143,116 @@ def test_without_lightgbm_scikit_learn_serves(monkeypatch):
     assert type(rates.model_).__name__ == "HistGradientBoostingRegressor"
     truth = np.array([5.0, 0.5, 0.0])[np.arange(60) % 3]
     assert spearman(truth, rates.predict(visits, nobody)) > 0.9
+
+
+def visited(*pages):
+    """The visits to pages, each a list of (days since the visit before, new links)."""
+    days, new = np.array([visit for page in pages for visit in page], float).reshape(-1, 2).T
+    at = np.concatenate([np.cumsum([visit[0] for visit in page]) for page in pages]) * DAY
+    start = starts(np.array([len(page) for page in pages]))
+    return Intervals(start, days, new > 0, at, new * np.nan, new, new * 0, new + 9)
+
+
+def next_to(*rows):
+    return Neighbours(np.array(rows), np.where(np.array(rows) < 0, 0.0, 1.0))
+
+
+def test_before_enough_is_known_rates_are_a_gamma_mean():
+    """Page 0: 4 links in 8 days, page 1: 6 in 2, page 2: never compared; each near the next.
+
+    All pages: (10 + 0.5) / (10 + 0.5) = 1 a day. Around page 0 are 3 a day, around page 1 nothing
+    is known, so 1, around page 2 0.5 a day.
+    """
+    visits = visited([(3, 0), (5, 4)], [(2, 6)], [])
+    near = next_to([1], [2], [0])
+    rates = LinkRates().fit(visits, near)
+    assert rates.model_ is None
+    expected = [
+        (4 + 30 * (0.9 * 3 + 0.1)) / 38,
+        (6 + 30 * (0.9 * 1 + 0.1)) / 32,
+        (0 + 30 * (0.9 * 0.5 + 0.1)) / 30,
+    ]
+    assert rates.predict(visits, near).tolist() == pytest.approx(expected)
+
+
+def test_twenty_visits_with_new_links_are_enough_for_a_model():
+    for events, is_fitted in ((19, False), (20, True)):
+        visits = visited([(1, 1)] * events + [(1, 0)] * 20, [(1, 0)] * 9)
+        assert (LinkRates().fit(visits, next_to([1], [0])).model_ is not None) == is_fitted
+
+
+def test_visits_soon_after_another_say_nothing_of_a_rate():
+    pages = grown(pages=2, visits=3)
+    past = replace(pages.source.past, days=np.array([0.001, 0.002, 2, 2, 2, 2]))
+    kept = link_visits(replace(pages, source=Copies(past)))
+    assert kept.days.tolist() == [0.002, 2, 2, 2, 2]
+    assert kept.start.tolist() == [0, 2, 5]
+
+
+def test_examples_by_hand():
+    """Own past up to each visit, a day; related pages as of the last moment before."""
+    visits = visited([(2, 4), (2, 0), (2, 2)], [(2, 6), (2, 2), (2, 0)])
+    names = [feature.name for feature in [*OWN, *RELATED]]
+    x = examples(visits, next_to([1], [0]))
+    column = {name: x[:, number] for number, name in enumerate(names)}
+    # A day: page 0 shows 2, 0, 1 and page 1 shows 3, 1, 0. Before the first visit: nothing.
+    nan = np.nan
+    np.testing.assert_array_equal(column["new_links-1"], [nan, 2, 0, nan, 3, 1])
+    np.testing.assert_array_equal(column["new_links-2"], [nan, nan, 2, nan, nan, 3])
+    np.testing.assert_array_equal(column["new_links-3"], [nan] * 6)
+    np.testing.assert_array_equal(column["mean_new_links-1..8"], [nan, 2, 1, nan, 3, 2])
+    np.testing.assert_array_equal(column["related_new_links-1"], [nan, 3, 1, nan, 2, 0])
+    np.testing.assert_array_equal(column["related_mean_new_links-1..8"], [nan, 3, 2, nan, 2, 1])
+    # Share of time in which links came, at one in two days: visit 1 of each page, then 1 of 2.
+    np.testing.assert_array_equal(column["related_new_links_rate"], [nan, 0.5, 0.5, nan, 0.5, 0.25])
+
+
+def test_a_page_never_compared_has_the_mean_of_those_around_it():
+    visits = visited([], [(2, 6), (2, 2)])
+    asked = []
+
+    class Echo:
+        def predict(self, x):
+            asked.append(x)
+            return x[:, -1]
+
+    rates = LinkRates(model_=Echo(), used_=np.ones(19, bool))
+    rates.predict(visits, next_to([1], [0]))
+    own_mean = len(OWN) - 1
+    assert asked[0][:, own_mean].tolist() == [2, 2]  # 8 links in 4 days, its own and around it
+    assert np.isnan(asked[0][0, 0])
+    assert asked[0][1, 0] == 1  # the last visit: 2 links in 2 days
+
+
+def test_scores_are_rates_by_days_since_the_visit():
+    pages = grown(busy=(0, 0, 0))
+    policy = taught(pages)
+    early, late = (policy.score(pages, now * DAY) for now in (20, 28))
+    # The last visit is on day 12.
+    np.testing.assert_allclose(late / early, (28 - 12) / (20 - 12))
+
+
+def test_neighbours_among_the_pages_that_are_asked_about():
+    """Pages 0 and 2 of four: their neighbours are at other rows now, or not there."""
+    key = np.array([10, 20, 30, 40], np.uint64)
+    row = np.full((4, N_NEIGHBOURS), -1)
+    row[:, :2] = [[2, 1], [0, 3], [0, -1], [1, 2]]
+    weight = np.where(row >= 0, 0.5, 0.0)
+    fitted = Fitted(0.0, key, None, Neighbours(row, weight), LinkRates())
+    near = fitted.neighbours(np.array([30, 99, 10], np.uint64))
+    assert near.row[:, :2].tolist() == [[2, -1], [-1, -1], [0, -1]]
+    assert near.weight[:, :2].tolist() == [[0.5, 0], [0, 0], [0.5, 0]]
+    assert (near.row[:, 2:] == -1).all()
+    assert not near.weight[:, 2:].any()
+
+
+def test_pages_without_text_have_siblings_by_url():
+    pages = grown()
+    near = taught(pages).fitted_.near
+    order = np.argsort(pages.key)
+    mute = np.flatnonzero(order % 10 == 9)
+    told = np.setdiff1d(np.arange(60), mute)
+    assert (near.weight[mute][:, 0] == 1).all()  # siblings weigh the same
+    assert not np.isin(near.row[told], mute).any()
+    topic = order % 3
+    assert (topic[near.row[told, 0]] == topic[told]).all()

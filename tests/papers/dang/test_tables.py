@@ -245,3 +245,54 @@ def test_each_figure_is_drawn(strict, data):
     assert all(svg.startswith("<svg ") for svg in drawn.values())
     assert len(re.findall(r"<path", drawn["figure-8"])) > 22 * 22 - 1
     assert "figure-15-internal" not in figures(data, {})
+
+
+#: Tables 2 and 3 as the paper prints them.
+PRINTED_2 = """
+week 1 3.1 14.4 2.7 13.5 0.4 3.7
+week 2 3.2 14.5 2.8 13.7 0.4 3.4
+week 3 3.4 15.2 3.0 14.1 0.5 3.9
+week 4 2.6 13.3 2.2 12.6 0.3 3.1
+week 5 2.9 15.3 2.5 14.5 0.4 3.5
+week 6 3.5 15.3 3.0 14.2 0.5 4.0
+week 7 2.6 13.0 2.3 12.4 0.3 2.9
+week 8 3.0 16.8 2.6 16.0 0.4 3.2
+week 9 3.1 15.2 2.7 14.6 0.4 3.1
+"""
+PRINTED_3 = """
+300 500 400 500 500 300 400 500 400 300 300 400 200 300 400 500 400 500
+2 2 2 2 2 2 2 2 2 10 10 10 10 10 10 10 10 10
+"""
+
+
+def test_the_papers_numbers_are_those_it_prints():
+    rows = [list(map(float, line.split()[2:])) for line in PRINTED_2.split("\n")[1:-1]]
+    assert [[n for pair in week for n in pair] for week in module.TABLE_2] == rows
+    trees, leaves = (list(map(int, line.split())) for line in PRINTED_3.split("\n")[1:-1])
+    for part, kind in ((slice(9), "internal"), (slice(9, 18), "external")):
+        leaf, by_history = module.TABLE_3[kind]
+        assert list(by_history) == trees[part]
+        assert [leaf] * 9 == leaves[part]
+    # §6.1: "text size and content size (0.67)", "content size and internal outlinks (0.63)",
+    # "PageRank with TrustRank (0.79), internal inlinks (0.64)", "TrustRank, internal inlinks
+    # (0.57)", "text quality of similar pages (0.79)".
+    assert list(module.CORRELATIONS.values()) == [0.67, 0.63, 0.79, 0.64, 0.57, 0.79]
+    # "Half of the variance", "0.65 by adding the semantic vector", "MAE of 0.14"; the baseline
+    # "R² = -0.14, and a MAE of 0.08", trained "R² = 0.45".
+    assert [list(each.values()) for each in module.RATES.values()] == [
+        [0.5],
+        [0.65, 0.14],
+        [-0.14, 0.08, 0],
+        [0.45],
+    ]
+    assert module.SPEARMAN["external", "LCR", "LCR-ET"] == 0.79  # "goes from 0.79 to 0.82"
+    assert module.SPEARMAN["external", "LCR", "LCR-ET_LBLA"] == 0.82
+    for each in module.BASELINE.values():  # F1 is the harmonic mean of the other two
+        expected = 2 * each["recall"] * each["precision"] / (each["recall"] + each["precision"])
+        assert each["F1"] == pytest.approx(expected, abs=1e-3)
+    shares = {"internal": 0.280, "external": 0.076}  # of pages with new links in week 9
+    for kind, each in module.BASELINE.items():
+        right = each["recall"] * shares[kind]
+        wrong = right / each["precision"] - right
+        quiet = 1 - wrong / (1 - shares[kind])
+        assert each["accuracy (b)"] == pytest.approx((each["recall"] + quiet) / 2, abs=2e-3)

@@ -24,7 +24,7 @@ def dang(
     ] = Mode.strict,
     ngboost: Annotated[
         Ngboost,
-        typer.Option(help="quick, or paper: its 500 steps on all features, six times as long."),
+        typer.Option(help="quick, or paper: its 500 steps on all features, twenty times as long."),
     ] = Ngboost.quick,
     every: Annotated[str, typer.Option(help="Time between crawls.")] = "7d",
     window: Annotated[str | None, typer.Option(help="A..B, instead of the trace's own.")] = None,

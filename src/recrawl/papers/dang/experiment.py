@@ -65,7 +65,7 @@ def dang(
 
     `ngboost` are settings of that learner, where they differ from its defaults.
     """
-    experiment = Experiment(study, history, ngboost or {})
+    experiment = Experiment(study, history, dict(ngboost or {}))
     kinds, settings = predictable_kinds(study), _settings(experiment)
     tasks = [
         ExperimentTask(f"{kind}-{step}-{seed}", settings, _run, (step, kind, seed))

@@ -51,15 +51,15 @@ of methods can be compared. `recrawl paper dang TRACE` runs it on any trace with
   too good. Figures without a mode are strict.
 - Each split has its own test pages, a quarter. Settings are tuned on a third of its other pages,
   in the paper's ranges: 200 to 500 trees with 2 to 25 rows at a leaf, boosting with steps of 0.02
-  to 0.1. To save time settings are tuned one after the other, with three folds; rows at a leaf
-  with 25 trees, and then the number of trees on one fold. Boosting is tuned on the features SP+SN.
+  to 0.1. To save time settings are tuned one after the other: rows at a leaf by three folds
+  with 25 trees, then the number of trees by one fold; boosting by one, on the features SP+SN.
 - What a trace holds of a page is its text and links, so their bytes are its size. Text quality is
   the number of distinct words over the root of the number of words. TrustRank starts at the 1 % of
   the pages with the highest PageRank, unless `--trusted` names others.
 - The past of a page includes its numbers of links and what it is about, as in the paper's text; the
   authors' program lacks both.
-- NGBoost takes 250 steps of 0.02 and draws 30 % of the features for each; `--ngboost paper` takes
-  500 steps of 0.01 and all features, as the paper did, and six times as long. NNL-LGB is LightGBM
+- NGBoost takes 250 steps of 0.02 and draws 30 features for each; `--ngboost paper` takes 500 steps
+  of 0.01 and all features, as the paper did, and twenty times as long. NNL-LGB is LightGBM
   with a Poisson loss, as an alternative to it. Feature importance is of a forest of 100 trees.
 
 """

@@ -29,13 +29,14 @@ class TuningRanges:
     grid: Mapping[str, Sequence[Any]]  #: the first value holds until its setting is chosen
     size: str  #: the setting that is the number of trees
     trial: Sequence[int] | None = None  #: sizes at which the others are compared; None: SIZES
+    folds: int = N_FOLDS  #: that are held out, one after the other, to compare the others
 
 
 RANGES: Final = {
     # More than 25 trees rank the rows at a leaf alike.
     "extra-trees": TuningRanges({"min_samples_leaf": (2, 5, 10, 25)}, "n_estimators", (25,)),
     "hist-boost": TuningRanges(
-        {"learning_rate": (0.04, 0.02, 0.1), "min_samples_leaf": (25, 10)}, "max_iter"
+        {"learning_rate": (0.04, 0.02, 0.1), "min_samples_leaf": (25, 10)}, "max_iter", folds=1
     ),
 }
 
@@ -46,28 +47,30 @@ def tuned(
     """The settings that do best in cross-validation on these rows, a development set.
 
     A class is judged by balanced accuracy, a number by R². Settings are chosen one after the
-    other. The number of trees comes last, on the first fold alone if the others were compared with
-    fewer; of equal scores the first wins, which is the fewest trees.
+    other, the number of trees last and on the first fold alone. Of equal scores the first wins,
+    which is the fewest trees.
     """
     ranges, folds = RANGES[name], _folds(task, y, seed)
     known: dict[tuple[Any, ...], FloatArray] = {}
 
-    def scored(settings: Mapping[str, Any], sizes: Sequence[int], used: Sequence[Fold]) -> Any:
-        """The mean score over these folds, for each size."""
+    def scored(settings: Mapping[str, Any], sizes: Sequence[int], n_folds: int) -> Any:
+        """The mean score over the first folds, for each size."""
         key = (*settings.values(), *sizes)
         if key not in known:
             made = learner(name, task, seed=seed, **settings, **{ranges.size: max(sizes)})
-            each = [_scores(made.fit(x[fit], y[fit]), sizes, x[out], y[out]) for fit, out in used]
+            each = [
+                _scores(made.fit(x[fit], y[fit]), sizes, x[out], y[out])
+                for fit, out in folds[:n_folds]
+            ]
             known[key] = np.mean(each, axis=0)
         return known[key]
 
     best = {setting: values[0] for setting, values in ranges.grid.items()}
-    trial = ranges.trial or SIZES
     for setting, values in ranges.grid.items():
-        tried = [max(scored(best | {setting: value}, trial, folds)) for value in values]
+        trials = [best | {setting: value} for value in values]
+        tried = [max(scored(trial, ranges.trial or SIZES, ranges.folds)) for trial in trials]
         best[setting] = values[int(np.argmax(tried))]
-    by_size = scored(best, SIZES, folds[:1] if ranges.trial else folds)
-    return best | {ranges.size: SIZES[int(np.argmax(by_size))]}
+    return best | {ranges.size: SIZES[int(np.argmax(scored(best, SIZES, 1)))]}
 
 
 Fold = tuple["IntArray", "IntArray"]
