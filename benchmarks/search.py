@@ -20,6 +20,7 @@ from recrawl.search.index import SearchIndex
 from recrawl.search.matches import find_matches
 from recrawl.search.quality import exact_gains
 from recrawl.search.queries import read_workload
+from recrawl.search.query_scores import QueryLists, score_queries
 from recrawl.search.scoring import CorpusStatistics, scoring
 from recrawl.search.terms import count_terms
 from recrawl.search.views import view_probabilities
@@ -116,13 +117,12 @@ def accuracy() -> tuple[float, FloatArray]:
     rng = random.Random(2)
     queries, old = asked(rng), texts(rng)
     size = len(queries.vocabulary)
-    single = queries.split_queries()
-    counts = count_terms(old + texts(rng, old), single.vocabulary)
+    counts = count_terms(old + texts(rng, old), queries.vocabulary)
     before, after = np.arange(PAGES), np.arange(PAGES, 2 * PAGES)
     among = CorpusStatistics.of(counts.take(before), size)
     score = scoring("tfidf")(counts, among)
     page = np.concatenate([before, before])
-    matches = find_matches(counts, score, single, page)
+    matches = find_matches(counts, score, queries, page)
     p_view = view_probabilities(matches.longest() + 1)
     exact = np.empty(PAGES)
     for begin in range(0, PAGES, 100):  # a few pages change at a time, as in a crawl
@@ -130,10 +130,11 @@ def accuracy() -> tuple[float, FloatArray]:
         live = before.copy()
         live[rows] = after[rows]
         exact[rows] = exact_gains(matches, before, live, p_view)[rows]
-    mine = counts.texts() < PAGES
-    known = fit_curves(counts.term[mine], score[mine], size)
     old_, new = ((counts.take(rows), score[counts.entries(rows)]) for rows in (before, after))
-    gain = estimate_gains(old_, new, single.frequency, known)
+    lists = QueryLists.of(queries.terms, among.holding)
+    held = score_queries(*old_, lists)
+    known = fit_curves(held.query, held.score, len(queries))
+    gain, *_ = estimate_gains(old_, new, lists, queries.frequency, known)
     wrong = np.abs(gain - exact) / np.maximum(exact, 1e-300)
     correlation = float(spearmanr(gain, exact).statistic)
     return correlation, np.quantile(wrong[exact > 0], [0.1, 0.25, 0.5, 0.75, 0.9])

@@ -14,8 +14,9 @@ from scipy.sparse import csr_matrix
 from recrawl.errors import BadInput
 from recrawl.files import DAMAGED
 from recrawl.search.curves import scores_at
-from recrawl.search.impact import saved_corpus
+from recrawl.search.impact import saved_corpus, saved_lists
 from recrawl.search.queries import read_workload
+from recrawl.search.query_scores import score_queries
 from recrawl.search.scoring import scoring
 from recrawl.search.terms import count_terms
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recrawl.model import BoolArray, FloatArray, KeyArray
+    from recrawl.search.query_scores import QueryLists
     from recrawl.search.scoring import CorpusStatistics
     from recrawl.search.terms import TermCounts
     from recrawl.search.workload import Workload
@@ -33,8 +35,8 @@ class Relevance:
     """Changed when the page starts or stops matching a query (Radinsky & Bennett 2013, §3.1).
 
     `queries` is a file of queries; a page matches a query if it holds all its words. Without
-    queries nothing changes. With `top`, moving into or out of the first `top` places for a word is
-    a change too. `measured` is then the file `index/measured.npz` of a store, which a plan with
+    queries nothing changes. With `top`, moving into or out of the first `top` places for a query
+    is a change too. `measured` is then the file `index/measured.npz` of a store, which a plan with
     `--objective search` writes.
     """
 
@@ -84,19 +86,21 @@ class Relevance:
 
 @dataclass(frozen=True)
 class TopScores:
-    """The score that a page needs for a top place in the answer to each word."""
+    """The score that a page needs for a top place in the answer to each query."""
 
     vocabulary: KeyArray
+    lists: QueryLists
     corpus: CorpusStatistics
     score: Callable[[TermCounts, CorpusStatistics], FloatArray]
-    needed: FloatArray  #: by word
+    needed: FloatArray  #: by query
 
     @staticmethod
     def read(file: str, top: int) -> TopScores:
         try:
             with Path(file).open("rb") as opened, np.load(opened) as saved:
                 score, needed = scoring(str(saved["by"])), scores_at(top, saved["curves"])
-                return TopScores(saved["vocabulary"], saved_corpus(saved), score, needed)
+                lists, corpus = saved_lists(saved), saved_corpus(saved)
+                return TopScores(saved["vocabulary"], lists, corpus, score, needed)
         except DAMAGED as error:
             raise BadInput(
                 "relevance: top needs measured=STORE/index/measured.npz, which `recrawl plan STORE "
@@ -104,10 +108,11 @@ class TopScores:
             ) from error
 
     def reached_by(self, texts: pa.Array) -> csr_matrix:
-        """The words (columns) for which each text (row) has a top place."""
+        """The queries (columns) for which each text (row) has a top place."""
         counts = count_terms(texts, self.vocabulary)
-        is_top = self.score(counts, self.corpus) >= self.needed[counts.term]
-        return csr_matrix((is_top, counts.term, counts.start), (len(texts), len(self.vocabulary)))
+        scores = score_queries(counts, self.score(counts, self.corpus), self.lists)
+        is_top = scores.score >= self.needed[scores.query]
+        return csr_matrix((is_top, scores.query, scores.start), (len(texts), len(self.needed)))
 
 
 @njit(cache=True)

@@ -23,15 +23,22 @@ if TYPE_CHECKING:
     from recrawl.search.workload import Workload
 
 PRIOR_DAYS = 56.0  #: weight of the mean rate of all pages, in days of a page's own exposure
-PRIOR_CHANGES = 2.0  #: weight of a page's visibility, in changes of its own
+#: Weight of what a page's visibility lets expect, in changes of its own. Few changes gain much, so
+#: the gains of a few say little about the next.
+PRIOR_CHANGES = 10.0
 
 
 def gain_per_change(gain: FloatArray, changes: FloatArray, visibility: FloatArray) -> FloatArray:
-    """Mean gain of a page's changes, shrunk towards its visibility.
+    """Mean gain of a page's changes, shrunk towards the mean share of its visibility.
 
-    So a page that is often viewed is worth a visit before any of its refreshes gained.
+    That share is the gain of all changes / the visibility of the pages that changed. So a page that
+    is often viewed is worth a visit before any of its refreshes gained. Before anything gained, all
+    of the visibility is at stake.
     """
-    return np.maximum((gain + PRIOR_CHANGES * visibility) / (changes + PRIOR_CHANGES), 0.0)
+    seen = float((changes * visibility).sum())
+    share = float(gain.sum()) / seen if gain.sum() > 0.0 < seen else 1.0
+    expected = share * visibility
+    return np.maximum((gain + PRIOR_CHANGES * expected) / (changes + PRIOR_CHANGES), 0.0)
 
 
 def shrunk_rate(changes: FloatArray, days: FloatArray) -> FloatArray:
@@ -55,7 +62,7 @@ class SearchAware:
 
     def learn(self, history: History, pages: Pages, now: Time) -> None:
         """Take in the copies that came since, and what their changes gained."""
-        if not self.queries:
+        if self.impact_ is None and not self.queries:
             return
         database = history.database()
         index = None if database is None else SearchIndex(database)
@@ -95,6 +102,13 @@ class UserCentric(SearchAware):
         self.scoring = scoring
         self.half_life = half_life
         self.raw = raw
+
+    @staticmethod
+    def of(workload: Workload, *, scoring: str = "tfidf", raw: bool = False) -> UserCentric:
+        """The policy for a workload in memory."""
+        policy = UserCentric(scoring=scoring, raw=raw)
+        policy.impact_ = SearchImpact.of(workload, scoring)
+        return policy
 
     def score(self, pages: Pages, now: Time) -> FloatArray:
         days, impact = pages.days_since_visit(now), self.impact_

@@ -1,9 +1,9 @@
 """What does a refresh add to the usefulness of answers? An estimate, made as the index is updated.
 
-A query counts as its single terms. When a page's score for a term goes from s₁ to s₂, the term's
-curve gives the page's old and new rank. The page is viewed more or less often, and the pages in
-between move by one rank (Pandey & Olston 2005). Sums over many ranks become integrals, in which
-scores fall as the curve does; the paper lets them fall evenly within a piece of a curve.
+When a page's score for a query goes from s₁ to s₂, the query's curve gives the page's old and new
+rank. The page is viewed more or less often, and the pages in between move by one rank (Pandey &
+Olston 2005). Sums over many ranks become integrals, in which scores fall as the curve does. The
+paper takes the single terms of queries, and lets scores fall evenly within a piece of a curve.
 """
 
 from __future__ import annotations
@@ -14,71 +14,98 @@ import numpy as np
 from numba import njit
 
 from recrawl.search.curves import LOG_PAGES, NO_PAGES, PIECES, log_rank, log_score
-from recrawl.search.views import DEFAULT_EXPONENT, scale
+from recrawl.search.query_scores import sum_terms
+from recrawl.search.views import DEFAULT_EXPONENT, scale, view_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.model import FloatArray
+    from recrawl.search.query_scores import QueryLists
     from recrawl.search.terms import TermCounts
 
-#: Relative changes of a score up to this are ignored: gains grow with their square. Most terms of a
-#: copy change by so little, because its length changes.
+#: Relative changes of a score up to this are ignored: gains grow with their square. Most scores of
+#: a copy change by so little, because its length changes.
 MIN_CHANGE = 0.1
 
 
 def estimate_gains(
     old: tuple[TermCounts, FloatArray],
     new: tuple[TermCounts, FloatArray],
+    lists: QueryLists,
     frequency: FloatArray,
     curves: NDArray[np.float32],
     exponent: float = DEFAULT_EXPONENT,
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The gain of each refresh, which replaces row i of the old copies by row i of the new ones.
 
-    `old` and `new` are terms and their scores; `frequency` is how often each term is asked for.
+    Also by how much the views and the visibility of the page change. `old` and `new` are terms and
+    their scores; `frequency` is how often each query is asked.
     """
-    gain = np.zeros(len(new[0].length))
+    gain = np.zeros((3, len(new[0].length)))
     _measure(
-        old[0].start, old[0].term, old[1], new[0].start, new[0].term, new[1], frequency, curves,
-        exponent, scale(exponent), gain,
+        (old[0].start, old[0].term, old[1]), (new[0].start, new[0].term, new[1]), lists.columns,
+        frequency, curves, exponent, scale(exponent), gain,
     )  # fmt: skip
-    return gain
+    return gain[0], gain[1], gain[2]
 
 
 @njit(cache=True, nogil=True)
-def _measure(  # type: ignore[no-untyped-def]
-    old_start, old_term, old_score, new_start, new_term, new_score, frequency, curves, a, c, gain
-):
-    """Visit the terms of each page's new copy, then those that it lost."""
-    held = np.zeros(len(frequency))  # the score of each term in the old copy of the page
-    for page in range(len(gain)):
-        old, total = range(old_start[page], old_start[page + 1]), 0.0
-        for i in old:
-            held[old_term[i]] = old_score[i]
-        for i in range(new_start[page], new_start[page + 1]):
-            term, after = new_term[i], new_score[i]
-            before, held[term] = held[term], 0.0
-            if abs(after - before) > MIN_CHANGE * before:
-                total += frequency[term] * move_gain(before, after, curves[term], a, c)
-        for i in old:
-            term = old_term[i]
-            if held[term] > 0.0:
-                total += frequency[term] * move_gain(held[term], 0.0, curves[term], a, c)
-                held[term] = 0.0
-        gain[page] = total
+def _measure(old, new, queries, frequency, curves, a, c, gain):  # type: ignore[no-untyped-def]
+    """Visit the queries under the terms of each page's new copy, then those under lost terms."""
+    old_start, old_term, old_score = old
+    new_start, new_term, new_score = new
+    before, after = np.zeros((2, len(queries[0]) - 1))  # the score of each term in both copies
+    for page in range(gain.shape[1]):
+        olds = slice(old_start[page], old_start[page + 1])
+        news = slice(new_start[page], new_start[page + 1])
+        _hold(before, old_term[olds], old_score[olds])
+        _hold(after, new_term[news], new_score[news])
+        for t in new_term[news]:
+            _visit(page, t, before, after, queries, frequency, curves, a, c, gain)
+        for t in old_term[olds]:
+            if after[t] <= 0.0:
+                _visit(page, t, before, after, queries, frequency, curves, a, c, gain)
+        before[old_term[olds]] = 0.0
+        after[new_term[news]] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def _hold(held, term, score):  # type: ignore[no-untyped-def]
+    for i in range(len(term)):
+        held[term[i]] = score[i]
+
+
+@njit(cache=True, nogil=True)
+def _visit(page, under, before, after, queries, frequency, curves, a, c, gain):  # type: ignore[no-untyped-def]
+    """Add the moves of a page in the answers to the queries under a term."""
+    begin, query, start, term, weight = queries
+    for at in range(begin[under], begin[under + 1]):
+        s1 = sum_terms(start[at], start[at + 1], term, before) * weight[at]
+        s2 = sum_terms(start[at], start[at + 1], term, after) * weight[at]
+        if abs(s2 - s1) > MIN_CHANGE * s1:
+            _add(page, s1, s2, frequency[query[at]], curves[query[at]], a, c, gain)
+
+
+@njit(cache=True, nogil=True)
+def _add(page, before, after, frequency, curve, a, c, gain):  # type: ignore[no-untyped-def]
+    """Add what a query asked so often contributes to the gain, the views and the visibility."""
+    gain[0, page] += frequency * move_gain(before, after, curve, a, c)
+    then, now = frequency * c * view_at(before, curve, a), frequency * c * view_at(after, curve, a)
+    gain[1, page] += now - then
+    gain[2, page] += now * after - then * before
 
 
 @njit(cache=True, nogil=True)
 def move_gain(before, after, curve, a, c):  # type: ignore[no-untyped-def]
-    """Gain of a page whose score for a term changes, if the term is asked for once.
+    """Gain of a page whose score for a query changes, if the query is asked once.
 
     c·∫ (−I′(r))·(s₂ − S(r)) dr from r₂ to r₁, for a page that moves from rank r₁ to r₂: what the
     page gains and the pages between lose, or the reverse if it drops. Never negative: the scores of
     the pages between lie between s₁ and s₂. Computed in log ranks, where the curve and the view
     probability I are straight. `c` is `scale(a)`.
     """
-    if curve[LOG_PAGES] == NO_PAGES:  # no page held the term: this page is the whole answer
+    if curve[LOG_PAGES] == NO_PAGES:  # no page matched: this page is the whole answer
         return c * after
     end = np.float64(curve[LOG_PAGES])
     then = log_rank(np.log(before), curve) if before > 0.0 else np.log(np.exp(end) + 1.0)

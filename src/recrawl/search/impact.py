@@ -1,6 +1,6 @@
 """What does each page contribute to search answers, and what did its refreshes gain?
 
-When a copy is replaced, the scores of its terms before and after give the gain of the refresh.
+When a copy is replaced, its scores for queries before and after give the gain of the refresh.
 Curves, document frequencies and visibility are recomputed once enough copies changed.
 """
 
@@ -14,13 +14,20 @@ import xxhash
 
 from recrawl.files import whole_file
 from recrawl.model import DAY
-from recrawl.search.curves import fit_curves
+from recrawl.search.curves import LOG_PAGES, RankedScores
 from recrawl.search.gain import estimate_gains
 from recrawl.search.link_scores import LINK_SCORES, links_between
 from recrawl.search.page_terms import PageTerms
+from recrawl.search.query_scores import QueryLists, query_blocks, score_queries
 from recrawl.search.scoring import CorpusStatistics, scoring
 from recrawl.search.terms import count_terms
-from recrawl.search.views import DEFAULT_EXPONENT, estimate_views, view_exponent
+from recrawl.search.views import (
+    DEFAULT_EXPONENT,
+    estimate_views,
+    sum_views,
+    view_exponent,
+    view_probabilities,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +45,9 @@ if TYPE_CHECKING:
 REFIT_SHARE, LINKS_REFIT_SHARE = 1.0, 0.1
 FILE = "measured.npz"
 TEXTS_READ = 2_000  #: texts in memory at a time
+MATCHES_HELD = (
+    20_000_000  #: matches of queries and pages in memory at a time, while curves are fitted
+)
 MIN_DAYS = 1.0 / 86_400  #: between two visits
 #: What is kept of each page: the name in the file, and the value of a page without a copy.
 COLUMNS = {
@@ -60,8 +70,7 @@ def _empty() -> FloatArray:
 class SearchImpact:
     """What pages mean to the searchers of one workload; page i is row i."""
 
-    frequency: FloatArray  #: how often each term is asked for
-    vocabulary: NDArray[np.uint64]
+    workload: Workload
     by: str = "tfidf"
     exponent: float = DEFAULT_EXPONENT
     terms: PageTerms = field(default_factory=PageTerms)
@@ -74,22 +83,22 @@ class SearchImpact:
     views: FloatArray = field(default_factory=_empty)  #: how often it is viewed in them
     page_score: FloatArray = field(default_factory=_empty)  #: by its links, if `by` says so
     corpus: CorpusStatistics | None = None
-    curves: NDArray[np.float32] | None = None
+    lists: QueryLists | None = None  #: for the terms of `corpus`
+    curves: NDArray[np.float32] | None = None  #: by query
     since_fit: int = 0  #: copies that came since the curves were fitted
 
     @staticmethod
     def of(workload: Workload, by: str = "tfidf") -> SearchImpact:
         """Empty: no copy was seen yet."""
-        return SearchImpact(
-            workload.term_frequency(), workload.vocabulary, by, view_exponent(workload)
-        )
+        return SearchImpact(workload, by, view_exponent(workload))
 
     @property
     def key(self) -> str:
         """Digest of the workload and of how scores are made."""
-        digest = xxhash.xxh3_64(f"{self.by} {self.exponent}".encode())
-        digest.update(self.vocabulary.tobytes())
-        digest.update(self.frequency.tobytes())
+        digest = xxhash.xxh3_64(f"whole queries {self.by} {self.exponent}".encode())
+        queries = self.workload
+        for column in (queries.vocabulary, queries.frequency, *queries.terms):
+            digest.update(column.tobytes())
         return digest.hexdigest()
 
     def __len__(self) -> int:
@@ -117,7 +126,7 @@ class SearchImpact:
         if not len(page):
             return
         self._grow(int(page.max()) + 1)
-        new = count_terms(texts, self.vocabulary)
+        new = count_terms(texts, self.workload.vocabulary)
         had = self.copy[page] != 0
         if self.curves is not None:
             self._add_gains(page[had], at[had], new if had.all() else new.take(np.flatnonzero(had)))
@@ -128,19 +137,25 @@ class SearchImpact:
 
     def _add_gains(self, page: IntArray, at: FloatArray, new: TermCounts) -> None:
         assert self.curves is not None
+        assert self.lists is not None
         old = self.terms.take(page)
         before, after = ((counts, self._scores(counts, page)) for counts in (old, new))
-        gain = estimate_gains(before, after, self.frequency, self.curves, self.exponent)
+        gain, views, visibility = estimate_gains(
+            before, after, self.lists, self.workload.frequency, self.curves, self.exponent
+        )
         days = np.maximum((at - self.visited_at[page]) / DAY, MIN_DAYS)
         self.gain[page] += gain
         self.daily_gain[page] += gain / np.where(np.isnan(days), np.inf, days)
         self.changes[page] += 1.0
+        self.views[page] = np.maximum(self.views[page] + views, 0.0)
+        self.visibility[page] = np.maximum(self.visibility[page] + visibility, 0.0)
 
     def _set_views(self, page: IntArray, counts: TermCounts) -> None:
         assert self.curves is not None
-        score = self._scores(counts, page)
+        assert self.lists is not None
+        scores = score_queries(counts, self._scores(counts, page), self.lists)
         self.views[page], self.visibility[page] = estimate_views(
-            counts, score, self.frequency, self.curves, self.exponent
+            scores, self.workload.frequency, self.curves, self.exponent
         )
 
     def record_visits(self, page: IntArray, at: FloatArray) -> None:
@@ -162,7 +177,7 @@ class SearchImpact:
     def remove_copies(self, page: IntArray) -> None:
         """Forget the copies of these pages."""
         self.copy[page] = 0
-        self.terms.put(page, count_terms([""] * len(page), self.vocabulary))
+        self.terms.put(page, count_terms([""] * len(page), self.workload.vocabulary))
 
     def refit_if_due(self, pages: Pages | None = None) -> None:
         """Recompute curves and visibility if enough copies changed.
@@ -171,22 +186,50 @@ class SearchImpact:
         """
         held = np.flatnonzero(self.copy)
         fitted_on = self.corpus.documents if self.corpus is not None else 0
-        share = LINKS_REFIT_SHARE if self.by in LINK_SCORES else REFIT_SHARE
+        share = LINKS_REFIT_SHARE if self._scores_pages else REFIT_SHARE
         if len(held) and (not fitted_on or self.since_fit > share * fitted_on):
-            if self.by in LINK_SCORES and pages is not None:
+            if self._scores_pages and pages is not None:
                 self._grow(int(pages.page_id.max(initial=-1)) + 1)
                 score = LINK_SCORES[self.by](*links_between(pages), len(pages))
                 self.page_score[pages.page_id] = score
-            counts = self.terms.take(held)
-            self.corpus = CorpusStatistics.of(counts, len(self.vocabulary))
-            score = self._scores(counts, held)
-            self.curves = fit_curves(counts.term, score, len(self.vocabulary))
-            self.since_fit = 0
-            self.views[:] = self.visibility[:] = 0.0
-            self._set_views(held, counts)
+            self._refit(held)
+
+    def _refit(self, held: IntArray) -> None:
+        """Fit the curves to the copies held of these pages; memory for some queries at a time."""
+        queries, counts = self.workload, self.terms.take(held)
+        self.corpus = CorpusStatistics.of(counts, len(queries.vocabulary))
+        self._make_lists()
+        term_score = self._scores(counts, held)
+        p_by_rank = view_probabilities(len(held), self.exponent)
+        self.curves = np.empty((len(queries), LOG_PAGES + 1), np.float32)
+        self.views[:] = self.visibility[:] = 0.0
+        for block in query_blocks(queries.terms, self.corpus.holding, MATCHES_HELD):
+            lists = QueryLists.of(
+                queries.terms, self.corpus.holding, block, mean=self._scores_pages
+            )
+            scores = score_queries(counts, term_score, lists)
+            query = scores.query - block[0]
+            ranked = RankedScores.of(query, scores.score, len(block))
+            self.curves[block] = ranked.curves()
+            p_view = p_by_rank[ranked.ranks(query, scores.score)]
+            views, visibility = sum_views(scores, p_view, queries.frequency)
+            self.views[held] += views
+            self.visibility[held] += visibility
+        self.since_fit = 0
+
+    @property
+    def _scores_pages(self) -> bool:
+        """Whether a page has the same score for all terms."""
+        return self.by in LINK_SCORES
+
+    def _make_lists(self) -> None:
+        assert self.corpus is not None
+        self.lists = QueryLists.of(
+            self.workload.terms, self.corpus.holding, mean=self._scores_pages
+        )
 
     def _scores(self, counts: TermCounts, page: IntArray) -> FloatArray:
-        if self.by in LINK_SCORES:
+        if self._scores_pages:
             return self.page_score[page[counts.texts()]]
         assert self.corpus is not None
         return scoring(self.by)(counts, self.corpus)
@@ -198,7 +241,9 @@ class SearchImpact:
         if self.corpus is not None:
             columns |= {
                 "by": self.by,
-                "vocabulary": self.vocabulary,
+                "vocabulary": self.workload.vocabulary,
+                "query_start": self.workload.start,
+                "query_term": self.workload.term,
                 "curves": self.curves,
                 "since": self.since_fit,
                 "holding": self.corpus.holding,
@@ -224,9 +269,15 @@ class SearchImpact:
             if "curves" in saved:
                 self.curves, self.since_fit = saved["curves"], int(saved["since"])
                 self.corpus = saved_corpus(saved)
+                self._make_lists()
 
 
 def saved_corpus(saved: Mapping[str, Any]) -> CorpusStatistics:
     """The corpus statistics in a file that `SearchImpact.save` wrote."""
     documents, length = saved["among"]
     return CorpusStatistics(int(documents), saved["holding"], float(length))
+
+
+def saved_lists(saved: Mapping[str, Any]) -> QueryLists:
+    """The queries in a file that `SearchImpact.save` wrote."""
+    return QueryLists.of((saved["query_start"], saved["query_term"]), saved["holding"])

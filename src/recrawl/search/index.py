@@ -127,10 +127,12 @@ class SearchIndex:
         return self._outdated(self._copies())
 
     def _copies(self) -> dict[str, Any]:
-        """Page, key and time of the copies that the store holds."""
+        """Page and key of the copies that the store holds, and when each page was last visited."""
         return {
             n: c.to_numpy()
-            for n, c in zip(("page", "copy", "at"), self.store.query(_COPIES).columns, strict=True)
+            for n, c in zip(
+                ("page", "copy", "visited_at"), self.store.query(_COPIES).columns, strict=True
+            )
         }
 
     def _outdated(self, copies: dict[str, Any]) -> tuple[IntArray, IntArray]:
@@ -176,7 +178,7 @@ class SearchIndex:
         elif impact is not None:
             self._add(None, unseen, changed, impact)
         if impact is not None:
-            impact.record_visits(copies["page"], copies["at"] / 1e6)
+            impact.record_visits(copies["page"], copies["visited_at"] / 1e6)
             impact.refit_if_due(pages)
             impact.save(self.folder)
         return IndexUpdate(changed.tolist(), gone.tolist())
@@ -262,7 +264,7 @@ class SearchIndex:
 #: The key of a copy is its digest, so that a visit that finds the same is not indexed.
 _KEY = "coalesce(nullif(digest, 0), epoch_us(contents.at)::UBIGINT)"
 _COPIES = f"""
-SELECT page_id, {_KEY}, epoch_us(contents.at) FROM contents JOIN pages USING (page_id)
+SELECT page_id, {_KEY}, epoch_us(last_visit) FROM contents JOIN pages USING (page_id)
 WHERE NOT gone ORDER BY page_id
 """  # noqa: S608
 _TEXTS = f"""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recrawl.model import FloatArray
-    from recrawl.search.terms import TermCounts
+    from recrawl.search.query_scores import QueryScores
     from recrawl.search.workload import Workload
 
 DEFAULT_EXPONENT = 1.5
@@ -66,37 +66,45 @@ def fit_exponent(clicked: FloatArray) -> float:
 
 
 def estimate_views(
-    counts: TermCounts,
-    score: FloatArray,
-    frequency: FloatArray,
-    curves: NDArray[np.float32],
-    exponent: float,
+    scores: QueryScores, frequency: FloatArray, curves: NDArray[np.float32], exponent: float
 ) -> tuple[FloatArray, FloatArray]:
     """Views of each text, by the ranks that curves give it; and its visibility, views × score.
 
-    `frequency` is how often each term is asked for.
+    `frequency` is how often each query is asked.
     """
-    with np.errstate(divide="ignore"):  # a score of 0 has no rank
-        log = np.log(score.astype(np.float32))
-    _log_ranks(counts.term, log, curves)
-    views, visibility = np.zeros((2, len(counts.length)))
-    p_view = np.exp(log * np.float32(-exponent))
-    _sum(counts.start, counts.term, p_view, score, frequency * scale(exponent), views, visibility)
+    p_view = np.empty(len(scores.score))
+    _view_all(scores.query, scores.score, curves, exponent, p_view)
+    return sum_views(scores, scale(exponent) * p_view, frequency)
+
+
+def sum_views(
+    scores: QueryScores, p_view: FloatArray, frequency: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Views and visibility of each text, given the view probability at the rank of each match."""
+    views, visibility = np.zeros((2, len(scores.start) - 1))
+    _sum(scores.start, p_view * frequency[scores.query], scores.score, views, visibility)
     return views, visibility
 
 
 @njit(cache=True, nogil=True)
-def _log_ranks(term, log, curves):  # type: ignore[no-untyped-def]
-    for at in range(len(term)):
-        curve = curves[term[at]]
-        none = log[at] == -np.inf or curve[LOG_PAGES] == NO_PAGES
-        log[at] = np.inf if none else log_rank(log[at], curve)
+def view_at(score, curve, exponent):  # type: ignore[no-untyped-def]
+    """I at the rank of a score, / c; 0 for a score of 0, which has no rank."""
+    if score <= 0.0:
+        return 0.0
+    if curve[LOG_PAGES] == NO_PAGES:  # no page matched: this one is the whole answer
+        return 1.0
+    return np.exp(-exponent * log_rank(np.log(score), curve))
 
 
 @njit(cache=True, nogil=True)
-def _sum(start, term, p_view, score, frequency, views, visibility):  # type: ignore[no-untyped-def]
+def _view_all(query, score, curves, exponent, p_view):  # type: ignore[no-untyped-def]
+    for at in range(len(query)):
+        p_view[at] = view_at(score[at], curves[query[at]], exponent)
+
+
+@njit(cache=True, nogil=True)
+def _sum(start, often, score, views, visibility):  # type: ignore[no-untyped-def]
     for text in range(len(views)):
         for at in range(start[text], start[text + 1]):
-            often = p_view[at] * frequency[term[at]]
-            views[text] += often
-            visibility[text] += often * score[at]
+            views[text] += often[at]
+            visibility[text] += often[at] * score[at]

@@ -35,6 +35,11 @@ class Workload:
     def __len__(self) -> int:
         return len(self.frequency)
 
+    @property
+    def terms(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where the terms of each query begin, and the terms."""
+        return self.start, self.term
+
     def take(self, kept: IntArray | BoolArray) -> Workload:
         """Some of the queries; the vocabulary becomes that of these."""
         rows = np.flatnonzero(kept) if kept.dtype == np.bool_ else kept

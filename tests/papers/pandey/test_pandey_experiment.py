@@ -49,10 +49,10 @@ def test_refreshing_all_pages_is_perfect_and_rivals_are_not_much_better(experime
     for run in runs:
         if run.share == 1.0:
             assert run.way == pytest.approx(1.0), run
-    raw = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "raw")]
+    raw = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "raw exact")]
     rival = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "staleness")]
     assert all(ours >= theirs - 0.05 for ours, theirs in zip(raw, rival, strict=True))
-    assert needed(runs, "in-sample", "raw", 1.1) != needed(runs, "in-sample", "raw", 1.1)
+    assert np.isnan(needed(runs, "in-sample", "raw", 1.1))
 
 
 def test_queries_are_cut_at_the_knee_of_relevance():
@@ -63,7 +63,8 @@ def test_queries_are_cut_at_the_knee_of_relevance():
 def test_finished_runs_are_not_repeated(experiment):
     _, study, kept, runs = experiment
     files = {file: file.stat().st_mtime_ns for file in kept.glob("*.json")}
-    assert len(files) == 2 * len(BUDGETS) * len(POLICIES)
+    # In-sample, the policy knows the tested cycles already: it has nothing to go on learning.
+    assert len(files) == len(BUDGETS) * (2 * len(POLICIES) - 1)
     gone = next(iter(files))
     gone.unlink()
     assert pandey(study, kept, budgets=BUDGETS) == runs

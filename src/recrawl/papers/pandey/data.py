@@ -14,8 +14,8 @@ from recrawl.lab.answers import trace_documents
 from recrawl.lab.experiment import digest
 from recrawl.lab.replay import cycle_times
 from recrawl.page.fingerprints import shingle_distance, shingles, words
+from recrawl.papers.pandey.estimate import paper_gains
 from recrawl.search.curves import fit_curves
-from recrawl.search.gain import estimate_gains
 from recrawl.search.link_scores import LINK_SCORES, inlinks
 from recrawl.search.matches import Matches, find_matches
 from recrawl.search.quality import UsefulnessTracker, exact_gains
@@ -25,7 +25,6 @@ from recrawl.search.views import view_exponent, view_probabilities
 from recrawl.search.workload import STOP_WORDS, build_workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, FloatArray, IntArray
@@ -41,7 +40,8 @@ class SearchStudy:
     Cycle 0 has the first copies. A page changes in a cycle if its copy differs from the one before.
     """
 
-    urls: Sequence[str]  #: by page
+    trace: Trace
+    rows: IntArray  #: of the pages in the trace
     live: IntArray  #: the document of each page (column) in each cycle (row)
     matches: Matches  #: of all queries
     p_view: FloatArray  #: view probability by rank
@@ -49,15 +49,24 @@ class SearchStudy:
     page: IntArray  #: by change
     distance: FloatArray  #: by change: share of the shingles not in both copies
     gain: FloatArray  #: by change: what its refresh alone adds to usefulness
-    estimated_gain: FloatArray  #: the same, as estimated while an index is updated
+    estimated_gain: FloatArray  #: the same, by the paper's estimate
     every: float  #: seconds from cycle to cycle
-    queries: int  #: queries that find any page
+    workload: Workload  #: the queries that find any page
+    by: str  #: how answers are ranked
     volume: float  #: their share of the workload
     key: str  #: digest of the data
 
     @property
     def pages(self) -> int:
         return int(self.live.shape[1])
+
+    @property
+    def urls(self) -> list[str]:
+        return [self.trace.urls[row] for row in self.rows]
+
+    @property
+    def queries(self) -> int:
+        return len(self.workload)
 
     @cached_property
     def best(self) -> FloatArray:
@@ -89,10 +98,8 @@ def prepare_study(
     version = np.array([trace.live_at(at) for at in cycle_times(trace.window, every)])
     weight = LINK_SCORES[by](*_edges(trace, version[0]), len(trace)) if by in LINK_SCORES else None
     live, page, texts = trace_documents(trace, version)
-    urls = trace.urls
+    kept = (live != live[0]).any(axis=0) | (not changed)
     if changed:
-        kept = (live != live[0]).any(axis=0)
-        urls = [url for url, yes in zip(urls, kept, strict=True) if yes]
         weight = None if weight is None else weight[kept]
         live, page, texts = _only_pages(kept, live, page, texts)
     workload, volume = _relevant_queries(workload, texts, live[0], most=most, knee=knee)
@@ -112,7 +119,8 @@ def prepare_study(
     gain, estimated_gain = np.concatenate(exact), np.concatenate(estimated)
     measured = (distance, gain, estimated_gain, every)
     return SearchStudy(
-        urls=urls,
+        trace=trace,
+        rows=np.flatnonzero(kept),
         live=live,
         matches=matches,
         p_view=p_view,
@@ -122,7 +130,8 @@ def prepare_study(
         gain=gain,
         estimated_gain=estimated_gain,
         every=every,
-        queries=len(workload),
+        workload=workload,
+        by=by,
         volume=volume,
         key=digest(
             live, matches.start, matches.document, matches.score, matches.frequency, *measured
@@ -214,18 +223,18 @@ def _estimated_gains(
     after: IntArray,
     rows: IntArray,
 ) -> FloatArray:
-    """The gain of refreshing these pages, estimated with curves of the cycle before."""
+    """The paper's estimate of the gains of these pages, with curves of the cycle before."""
     held = np.zeros(len(counts.length), np.bool_)
     held[before] = True
     mine = held[counts.texts()]
     curves = fit_curves(counts.term[mine], score[mine], len(workload.vocabulary))
     old, new = counts.entries(before[rows]), counts.entries(after[rows])
-    return estimate_gains(
+    return paper_gains(
         (counts.take(before[rows]), score[old]),
         (counts.take(after[rows]), score[new]),
         workload.term_frequency(),
         curves,
-        exponent=view_exponent(workload),
+        view_exponent(workload),
     )
 
 

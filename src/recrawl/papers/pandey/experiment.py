@@ -19,6 +19,7 @@ from recrawl.allocate.whole import spread, whole_visits
 from recrawl.lab.experiment import ExperimentTask, run_experiment
 from recrawl.model import DAY
 from recrawl.papers.pandey.forecasts import recency_weights
+from recrawl.papers.pandey.shipped import ShippedCrawl
 from recrawl.policies.user_centric import gain_per_change, refresh_worth, shrunk_rate
 from recrawl.random import random_bits
 from recrawl.rates.cho import cho
@@ -41,8 +42,10 @@ TAUS: Final = tuple(round(0.1 * i, 1) for i in range(1, 11))
 BUDGETS: Final = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6)
 POLICIES: Final = (
     "user-centric",
+    "user-centric frozen",
     "raw",
-    "raw approximated",
+    "index exact",
+    "raw exact",
     "staleness",
     "embarrassment",
     "oldest",
@@ -123,6 +126,13 @@ class Trial:
         return visibility(self.study.matches, live, self.study.p_view, scored=False)
 
     @cached_property
+    def shipped(self) -> ShippedCrawl:
+        """The policy that ships, after it visited all pages in all fitted cycles."""
+        crawl = ShippedCrawl.start(self.study)
+        crawl.visit_all(range(self.fitted[-1] + 1))
+        return crawl
+
+    @cached_property
     def never(self) -> float:
         """The quality without any refresh."""
         nothing = np.empty(0, np.int64)
@@ -137,6 +147,21 @@ class Trial:
             copies[pages] = self.study.live[cycle, pages]
             useful.append(tracker.usefulness(copies, self.study.live[cycle]))
         return float(share_of_best(np.array(useful), self.study.best[self.tested[1:]]).mean())
+
+    def by_shipped(self, refreshes: int) -> float:
+        """Mean quality if the policy that ships chooses, and goes on learning from what it fetches.
+
+        What it knows must be of the cycles before those tested.
+        """
+        crawl = self.shipped.copy()
+
+        def refreshed(number: int) -> IntArray:
+            cycle = self.tested[number]
+            chosen = np.lexsort((self.key, -crawl.scores(cycle)))[:refreshes]
+            crawl.visit(chosen, cycle)
+            return chosen
+
+        return self.mean_quality(refreshed)
 
     def by_priority(self, priority: Priority, refreshes: int) -> float:
         """Mean quality if each cycle refreshes the pages of highest priority."""
@@ -164,12 +189,13 @@ def priorities(trial: Trial) -> dict[str, Priority]:
     days = len(trial.fitted) * trial.study.every / DAY
     worth = gain_per_change(gain, changes, trial.visibility)
     rate = shrunk_rate(changes, np.full(len(gain), days))
-    raw = trial.daily_gain(trial.study.gain)
-    approximated = trial.daily_gain(trial.study.estimated_gain)
+    raw = trial.daily_gain(trial.study.estimated_gain)
+    exact = trial.daily_gain(trial.study.gain)
     return {
-        "user-centric": lambda since: refresh_worth(worth, rate, since),
+        "user-centric frozen": trial.shipped.scores_after,
         "raw": lambda since: raw * since,
-        "raw approximated": lambda since: approximated * since,
+        "index exact": lambda since: refresh_worth(worth, rate, since),
+        "raw exact": lambda since: exact * since,
         "oldest": lambda since: since,
     }
 
@@ -209,6 +235,7 @@ def pandey(
         for mode in modes
         for share in budgets
         for policy in policies
+        if (mode, policy) != ("in-sample", "user-centric")
     ]
     results = run_experiment(
         tasks,
@@ -224,7 +251,9 @@ def _run(trials: dict[str, Trial], mode: str, share: float, policy: str) -> dict
     trial = trials[mode]
     refreshes = max(int(share * trial.study.pages), 1)
     tau, ranked = None, priorities(trial)
-    if policy in ranked:
+    if policy == "user-centric":
+        quality = trial.by_shipped(refreshes)
+    elif policy in ranked:
         quality = trial.by_priority(ranked[policy], refreshes)
     else:
         with ThreadPoolExecutor(N_THREADS) as pool:  # the kernels run in parallel

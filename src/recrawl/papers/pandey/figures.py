@@ -90,6 +90,8 @@ def resources(name: str, runs: list[RefreshRun]) -> str:
         figure, axes = _figure()
         for policy in POLICIES:
             own = sorted((r.refreshes, r.quality) for r in runs if r.policy == policy)
+            if not own:
+                continue
             spent, good = np.array(own).T
             _line(axes, good, spent, styles[policy], label=policy)
         axes.set_yscale("log")

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 LEVELS: Final = (0.5, 0.8, 0.95, 0.97, 0.99)
 RIVAL = "staleness"
 NAMES: Final = {
-    "user-centric": "user-centric (shrunk index)",
-    "raw": "user-centric (raw, the paper's)",
-    "raw approximated": "the same, gains approximated",
+    "user-centric": "user-centric, as it ships",
+    "user-centric frozen": "the same, not learning while tested",
+    "raw": "the paper's: its estimate × age",
+    "index exact": "upper bound: our index, exact gains",
+    "raw exact": "upper bound: exact gains × age",
     "staleness": "staleness, best τ",
     "embarrassment": "embarrassment, best τ",
     "oldest": "oldest first",
@@ -54,6 +56,8 @@ def _ways(runs: list[RefreshRun], mode: str) -> list[str]:
     ]
     for policy in POLICIES:
         own = {r.share: r for r in runs if (r.mode, r.policy) == (mode, policy)}
+        if not own:
+            continue
         cells = [_cell(own[share]) for share in shares]
         lines.append(f"| {NAMES[policy]} | {' | '.join(cells)} |")
     return lines

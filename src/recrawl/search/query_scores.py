@@ -1,0 +1,131 @@
+"""Which queries does each text match, and how well? Whole queries: a text must hold all terms.
+
+A query is looked up under its rarest term, so a text is compared with few queries that it does not
+match, however many there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from recrawl.model import FloatArray, IntArray
+    from recrawl.search.terms import TermCounts
+
+    #: Query i has the terms term[start[i]:start[i + 1]], at least one.
+    QueryTerms = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+
+@dataclass(frozen=True)
+class QueryLists:
+    """Queries in the order of their rarest terms: those of term t are at begin[t] to begin[t + 1].
+
+    The terms of the query at place i are term[start[i]:start[i + 1]], the rarest first. A text's
+    score for it is `weight[i]` × the sum of the scores of these terms.
+    """
+
+    begin: NDArray[np.int64]
+    query: NDArray[np.int64]  #: number in the workload
+    start: NDArray[np.int64]
+    term: NDArray[np.int32]
+    weight: FloatArray
+
+    @staticmethod
+    def of(
+        terms: QueryTerms, holding: IntArray, queries: IntArray | None = None, *, mean: bool = False
+    ) -> QueryLists:
+        """The lists of some queries, or of all; `holding` is how many documents hold each term.
+
+        `mean` takes the mean of the terms' scores: for scores that are those of the page.
+        """
+        starts, term = terms
+        rows = np.arange(len(starts) - 1) if queries is None else queries
+        counts = np.diff(starts)[rows]
+        owner = np.repeat(np.arange(len(rows)), counts)
+        first = np.cumsum(counts) - counts
+        term = term[np.arange(counts.sum()) + (starts[rows] - first)[owner]]
+        term = term[np.lexsort((term, holding[term], owner))]
+        order = np.argsort(term[first], kind="stable")
+        start = np.concatenate([[0], np.cumsum(counts[order])])
+        at = np.arange(start[-1]) + np.repeat(first[order] - start[:-1], counts[order])
+        begin = np.searchsorted(term[first][order], np.arange(len(holding) + 1))
+        weight = 1.0 / counts[order] if mean else np.ones(len(rows))
+        return QueryLists(begin, rows[order], start, term[at], weight)
+
+    @property
+    def columns(self) -> tuple[Any, ...]:
+        """As kernels take them."""
+        return self.begin, self.query, self.start, self.term, self.weight
+
+
+def query_blocks(terms: QueryTerms, holding: IntArray, most: int) -> Iterator[IntArray]:
+    """All queries, in blocks that match at most `most` documents together, or of one query."""
+    start, term = terms
+    bound = np.cumsum(np.minimum.reduceat(holding[term], start[:-1])) if len(term) else term
+    begin = 0
+    while begin < len(bound):
+        before = bound[begin - 1] if begin else 0
+        end = max(int(np.searchsorted(bound, before + most, side="right")), begin + 1)
+        yield np.arange(begin, end)
+        begin = end
+
+
+@dataclass(frozen=True)
+class QueryScores:
+    """Text i matches query[start[i]:start[i + 1]], each with a score > 0."""
+
+    start: NDArray[np.int64]
+    query: NDArray[np.int32]
+    score: FloatArray
+
+
+def score_queries(counts: TermCounts, term_score: FloatArray, lists: QueryLists) -> QueryScores:
+    """The queries of `lists` that each text matches, and its scores for them."""
+    texts = (counts.start, counts.term, term_score)
+    start = np.zeros(len(counts.length) + 1, np.int64)
+    _score(texts, lists.columns, start, np.empty(0, np.int32), np.empty(0))
+    query, score = np.empty(int(start[-1]), np.int32), np.empty(int(start[-1]))
+    _score(texts, lists.columns, start, query, score)
+    return QueryScores(start, query, score)
+
+
+@njit(cache=True, nogil=True)
+def _score(texts, queries, room, found, score):  # type: ignore[no-untyped-def]
+    """Count the matches of each text into `room`; write them if `found` has room."""
+    own, own_term, own_score = texts
+    begin, query, start, term, weight = queries
+    held, n = np.zeros(len(begin) - 1), 0
+    for text in range(len(own) - 1):
+        entries = range(own[text], own[text + 1])
+        for i in entries:
+            held[own_term[i]] = own_score[i]
+        for i in entries:
+            for at in range(begin[own_term[i]], begin[own_term[i] + 1]):
+                total = sum_terms(start[at], start[at + 1], term, held)
+                if total > 0.0:
+                    if len(found):
+                        found[n], score[n] = query[at], total * weight[at]
+                    n += 1
+        for i in entries:
+            held[own_term[i]] = 0.0
+        room[text + 1] = n
+
+
+@njit(cache=True, nogil=True)
+def sum_terms(first, last, term, held):  # type: ignore[no-untyped-def]
+    """The sum of the scores of term[first:last], given that of each term; 0 if one has none."""
+    total = 0.0
+    for i in range(first, last):
+        score = held[term[i]]
+        if score <= 0.0:
+            return 0.0
+        total += score
+    return total
