@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from support import write_trace
 
@@ -208,3 +209,50 @@ def _one(folder):
     file = folder / "one.tsv"
     file.write_text("cat\t1\n")
     return file
+
+
+def visits_of_two_pages(day, *answers):
+    """Visits on a day to page 0 and page 1: a text, 304, or None for no visit."""
+    rows = [(i, answer) for i, answer in enumerate(answers) if answer is not None]
+    texts = [None if answer == 304 else answer for _, answer in rows]
+    at = pa.array([int((1_700_000_000 + day * DAY) * 1e6)] * len(rows))
+    return pa.table(
+        {
+            "url": [f"https://a.example/{i}" for i, _ in rows],
+            "at": at.cast(pa.timestamp("us", tz="UTC")),
+            "status": pa.array([304 if text is None else 200 for text in texts], pa.int16()),
+            "digest": pa.array([text and len(text) for text in texts], pa.uint64()),
+            "digest_of": ["text"] * len(rows),
+            "text": pa.array(texts, pa.string()),
+        }
+    )
+
+
+def test_raw_priority_counts_from_the_last_visit_also_if_it_was_answered_304(tmp_path):
+    """Both pages start to match the query on day 10, with the same text: they gain alike.
+
+    Page 0 answered 304 on day 8, so its gain is that of 2 days; page 1 was not visited since day 0:
+    10 days. Page 0 has two past visits, page 1 has one more, on day 12: mean gains a day are g/4
+    and g/20. On day 13 they have waited 3 days and 1 day: 3g/4 and g/20.
+    """
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("cat dog\t1\n")
+    policy = make("policy", f"user-centric:queries={queries},raw=true")
+    days = [
+        (0, "cat x", "cat y"),
+        (8, 304, None),
+        (10, "cat dog x y", None),
+        (10, None, "cat dog z w"),
+        (12, None, 304),
+    ]
+    with Store.open(tmp_path / "s", create=True) as store:
+        for day, *answers in days:
+            store.append(visits_of_two_pages(day, *answers))
+            policy.learn(store, store.pages(), 1_700_000_000 + day * DAY)
+        gain = policy.impact_.gain
+        pages = store.pages()
+        score = policy.score(pages, 1_700_000_000 + 13 * DAY)
+    assert pages.n_compared.tolist() == [2, 2]
+    assert gain[0] > 0
+    np.testing.assert_allclose(policy.impact_.daily_gain, gain / [2, 10])
+    np.testing.assert_allclose(score, gain * [3 / 4, 1 / 20])

@@ -26,6 +26,7 @@ PRIOR_DAYS = 56.0  #: weight of the mean rate of all pages, in days of a page's 
 #: Weight of what a page's visibility lets expect, in changes of its own. Few changes gain much, so
 #: the gains of a few say little about the next.
 PRIOR_CHANGES = 10.0
+UNSEEN = 0.1  #: what a page that no query finds may come to mean, in mean visibilities of all pages
 
 
 def gain_per_change(gain: FloatArray, changes: FloatArray, visibility: FloatArray) -> FloatArray:
@@ -35,9 +36,10 @@ def gain_per_change(gain: FloatArray, changes: FloatArray, visibility: FloatArra
     is often viewed is worth a visit before any of its refreshes gained. Before anything gained, all
     of the visibility is at stake.
     """
-    seen = float((changes * visibility).sum())
-    share = float(gain.sum()) / seen if gain.sum() > 0.0 < seen else 1.0
-    expected = share * visibility
+    at_stake = visibility + UNSEEN * visibility.mean() if len(visibility) else visibility
+    changed = float((changes * at_stake).sum())
+    share = float(gain.sum()) / changed if gain.sum() > 0.0 < changed else 1.0
+    expected = share * at_stake
     return np.maximum((gain + PRIOR_CHANGES * expected) / (changes + PRIOR_CHANGES), 0.0)
 
 

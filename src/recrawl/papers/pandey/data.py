@@ -25,7 +25,6 @@ from recrawl.search.views import view_exponent, view_probabilities
 from recrawl.search.workload import STOP_WORDS, build_workload
 
 if TYPE_CHECKING:
-
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, FloatArray, IntArray
     from recrawl.search.workload import Workload

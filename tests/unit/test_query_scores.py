@@ -1,0 +1,149 @@
+"""Whole queries: which of them a text matches, its scores, and what follows for pages."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from recrawl.policies.user_centric import gain_per_change
+from recrawl.search import impact as impact_module
+from recrawl.search.curves import RankedScores
+from recrawl.search.impact import SearchImpact
+from recrawl.search.matches import find_matches
+from recrawl.search.quality import exact_gains, visibility
+from recrawl.search.query_scores import QueryLists, query_blocks, score_queries
+from recrawl.search.scoring import CorpusStatistics, scoring
+from recrawl.search.terms import count_terms
+from recrawl.search.views import view_probabilities
+from recrawl.search.workload import build_workload
+
+WORDS = [f"w{i}" for i in range(12)]
+
+
+def some_texts(rng, n):
+    return [" ".join(rng.choices(WORDS, k=rng.randint(1, 15))) for _ in range(n)]
+
+
+def some_queries(rng, n=40):
+    texts = [" ".join(rng.choices(WORDS, k=rng.choice((1, 2, 2, 3)))) for _ in range(n)]
+    return build_workload(texts, np.array([rng.random() for _ in texts]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_texts_match_the_queries_whose_terms_they_all_hold(seed):
+    """Found text by text here, query by query in `find_matches`."""
+    rng = random.Random(seed)
+    workload, texts = some_queries(rng), some_texts(rng, 50)
+    counts = count_terms(texts, workload.vocabulary)
+    corpus = CorpusStatistics.of(counts, len(workload.vocabulary))
+    term_score = scoring("tfidf")(counts, corpus)
+    found = score_queries(counts, term_score, QueryLists.of(workload.terms, corpus.holding))
+    text = np.repeat(np.arange(len(texts)), np.diff(found.start))
+    ours = dict(zip(zip(found.query, text, strict=True), found.score, strict=True))
+    matches = find_matches(counts, term_score, workload, np.arange(len(texts)))
+    query = np.repeat(np.arange(len(workload)), np.diff(matches.start))
+    theirs = dict(zip(zip(query, matches.document, strict=True), matches.score, strict=True))
+    assert ours.keys() == theirs.keys()
+    assert len(ours) > 100
+    for pair, score in theirs.items():
+        assert ours[pair] == pytest.approx(score, rel=1e-12)
+
+
+def test_a_query_of_page_scores_has_the_score_of_the_page():
+    workload = build_workload(["cat dog", "cat"], np.ones(2))
+    counts = count_terms(["cat dog", "cat bird"], workload.vocabulary)
+    lists = QueryLists.of(workload.terms, np.array([1, 2]), mean=True)
+    found = score_queries(counts, np.array([5.0, 5.0, 3.0]), lists)
+    assert found.start.tolist() == [0, 2, 3]
+    assert found.score.tolist() == [5.0, 5.0, 3.0]  # not twice as much for two words
+
+
+def test_blocks_of_queries_hold_all_of_them_within_the_bound():
+    start, term = np.array([0, 1, 3, 4, 5]), np.array([0, 0, 1, 2, 1], np.int32)
+    holding = np.array([4, 3, 10])  # so at most 4, 3, 10 and 3 documents match
+    blocks = [block.tolist() for block in query_blocks((start, term), holding, 7)]
+    assert blocks == [[0, 1], [2], [3]]
+    assert [*query_blocks((np.zeros(1, np.int64), term[:0]), holding, 7)] == []
+
+
+def test_ranks_fall_with_the_score_and_ties_go_to_the_earlier():
+    query, score = np.array([0, 1, 0, 0, 1]), np.array([2.0, 1.0, 3.0, 2.0, 7.0])
+    ranked = RankedScores.of(query, score, 2)
+    assert ranked.ranks(query, score).tolist() == [2, 2, 1, 3, 1]
+
+
+def impact_after(workload, *rounds):
+    """The impact of pages whose texts are replaced round by round, a day apart."""
+    impact = SearchImpact.of(workload)
+    for day, texts in enumerate(rounds):
+        page, at = np.arange(len(texts)), np.full(len(texts), 86_400.0 * day)
+        copy = np.full(len(texts), day + 1, np.uint64)
+        impact.add_copies(page, copy, pa.array(texts, pa.large_string()), at)
+        impact.record_visits(page, at)
+        if not day:
+            impact.refit_if_due()
+    return impact
+
+
+@pytest.mark.parametrize("most", [1, 100, 10**6])
+def test_fitted_visibility_is_exact_whatever_the_block(monkeypatch, most):
+    monkeypatch.setattr(impact_module, "MATCHES_HELD", most)
+    rng = random.Random(7)
+    workload, texts = some_queries(rng), some_texts(rng, 60)
+    # Lengths so near each other, and all different, that no two scores tie.
+    texts = [
+        " ".join([*t.split(), *["x"] * (1001 + 3 * i)][: 1001 + 3 * i]) for i, t in enumerate(texts)
+    ]
+    impact = impact_after(workload, texts)
+    counts = count_terms(texts, workload.vocabulary)
+    score = scoring("tfidf")(counts, CorpusStatistics.of(counts, len(workload.vocabulary)))
+    matches = find_matches(counts, score, workload, np.arange(60))
+    live, p_view = np.arange(60), view_probabilities(61)
+    np.testing.assert_allclose(impact.visibility, visibility(matches, live, p_view), rtol=1e-9)
+    views = visibility(matches, live, p_view, scored=False)
+    np.testing.assert_allclose(impact.views, views, rtol=1e-9)
+
+
+def test_a_word_of_a_query_is_worth_nothing_without_the_others():
+    workload = build_workload(["cat dog"], np.ones(1))
+    impact = impact_after(workload, ["cat x", "cat dog", "dog x"], ["cat y", "cat dog", "dog cat"])
+    assert (impact.visibility > 0).tolist() == [False, True, True]
+    assert impact.gain[0] == 0.0  # still matches nothing
+    assert impact.gain[2] > 0.0  # entered the answer
+    gone = impact_after(workload, ["cat dog", "cat dog"], ["cat dog", "cat"])
+    assert gone.views[1] == gone.visibility[1] == 0.0
+
+
+def test_gains_of_whole_queries_are_near_exact_ones():
+    rng = random.Random(3)
+    workload, old = some_queries(rng), some_texts(rng, 200)
+    new = [*old]
+    for page in range(0, 200, 10):  # a few pages change, as in a crawl
+        new[page] = some_texts(rng, 1)[0]
+    impact = impact_after(workload, old, new)
+    counts = count_terms(old + new, workload.vocabulary)
+    corpus = CorpusStatistics.of(counts.take(np.arange(200)), len(workload.vocabulary))
+    matches = find_matches(
+        counts, scoring("tfidf")(counts, corpus), workload, np.tile(np.arange(200), 2)
+    )
+    live = np.where([a == b for a, b in zip(old, new, strict=True)], 0, 200) + np.arange(200)
+    exact = exact_gains(matches, np.arange(200), live, view_probabilities(202))
+    changed = live >= 200
+    assert np.corrcoef(impact.gain[changed], exact[changed])[0, 1] > 0.9
+    assert impact.gain[~changed].max() < 0.02 * exact.max()
+
+
+def test_gain_of_a_change_by_hand():
+    """Mean visibility 2: at stake are 4.2, 2.2 and 0.2. The changes gained 2.68 of 2 × 4.2 + 5 × .2.
+
+    So a change is expected to gain .285106 of what is at stake; each page counts ten such changes.
+    """
+    gain, changes, seen = np.array([2.68, 0, 0.0]), np.array([2, 0, 5.0]), np.array([4, 2, 0.0])
+    share = 2.68 / (2 * 4.2 + 5 * 0.2)
+    expected = [(2.68 + 10 * share * 4.2) / 12, share * 2.2, 10 * share * 0.2 / 15]
+    np.testing.assert_allclose(gain_per_change(gain, changes, seen), expected)
+    none = gain_per_change(np.zeros(3), changes, seen)  # nothing gained yet: all is at stake
+    np.testing.assert_allclose(none, [10 * 4.2 / 12, 2.2, 10 * 0.2 / 15])
