@@ -435,3 +435,25 @@ def test_a_cosine_is_at_most_one_whatever_is_rounded():
     inverse = nearest(twins, 1, weights="inverse").weight
     assert np.isfinite(inverse).all()
     assert inverse.max() == pytest.approx(1e6)
+
+
+def test_two_pages_are_each_others_neighbours():
+    vectors = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 0.0]], np.float32)
+    found = nearest(vectors, 2)
+    assert found.row.tolist() == [[1, -1], [0, -1], [-1, -1]]
+    assert found.weight[:2, 0] == pytest.approx([0.6, 0.6])
+    assert (nearest(vectors[:1], 2).row == -1).all()
+
+
+def test_groups_of_different_levels_do_not_meet():
+    hosts = [
+        "https://h/a/1",
+        "https://h/a/2",
+        "https://i/",
+        "https://k/",
+        "https://j/x",
+        "https://j/y",
+    ]
+    group = smallest_shared(prefix_groups(hosts)).tolist()
+    assert (group[0], group[4]) == (group[1], group[5])
+    assert len(set(group)) == 4
