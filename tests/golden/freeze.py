@@ -30,7 +30,8 @@ NOW = 1_767_225_600.0 + 41 * 86_400  # a day after the last visit
 
 def policies() -> list[str]:
     """Every policy with its defaults, and those with arguments that matter."""
-    return [*sorted(registry.parts("policy")), f"user-centric:queries={QUERIES}"]
+    coins = [f"coin:by={by}" for by in ("content", "experts", "mean-experts")]
+    return [*sorted(registry.parts("policy")), *coins, f"user-centric:queries={QUERIES}"]
 
 
 def detectors() -> list[str]:
