@@ -40,9 +40,9 @@ def main() -> None:
     preload()
     session = Session(Path.cwd(), options.jobs, options.seed)
     sample = session.sample(None if options.sample == "all" else int(options.sample))
-    session.record()
     wanted = options.modules or MODULES
     if not options.report:
+        session.record()
         run(session, [mutant for module in wanted for mutant in sample[module]])
     report(session, sample)
 
@@ -50,7 +50,7 @@ def main() -> None:
 def run(session: Session, mutants: list[Mutant]) -> None:
     """One worker for each tree, in a process of its own."""
     tried = session.outcomes()
-    left = [mutant for mutant in mutants if session.latest(mutant, tried) is None]
+    left = [mutant for mutant in mutants if session.is_left(mutant, tried)]
     print(f"{len(left)} of {len(mutants)} mutants are left to try", flush=True)
     session.check(left)
     workers = []

@@ -98,11 +98,17 @@ class Session:
         return choose(self.tests, wanted), stale | {(mutant.path, mutant.where)}
 
     def latest(self, mutant: Mutant, tried: dict[str, list[Outcome]]) -> Outcome | None:
-        """What became of a mutant. A survivor has to be tried again when its tests change."""
-        for outcome in reversed(tried.get(mutant.id, [])):
-            if outcome.stamp == self.stamp(mutant, [] if outcome.is_noticed else None):
-                return outcome
-        return None
+        """What became of a mutant of this code, the last time it was tried."""
+        digest = self.digest(mutant.path)
+        same = [one for one in tried.get(mutant.id, []) if one.stamp.startswith(digest)]
+        return same[-1] if same else None
+
+    def is_left(self, mutant: Mutant, tried: dict[str, list[Outcome]]) -> bool:
+        """Whether to try a mutant; a survivor again when its tests have changed."""
+        outcome = self.latest(mutant, tried)
+        if outcome is None or outcome.is_noticed:
+            return outcome is None
+        return outcome.stamp != self.stamp(mutant)
 
     def stamp(self, mutant: Mutant, tests: list[Test] | None = None) -> str:
         if tests is None:
@@ -114,7 +120,7 @@ class Session:
         """Try the mutants of a worker, in its own tree."""
         tried = self.outcomes()
         for i, mutant in enumerate(sample[worker :: len(self.trees)]):
-            if self.latest(mutant, tried) is not None:
+            if not self.is_left(mutant, tried):
                 continue
             began = time.monotonic()
             outcome = self.outcome(mutant, worker)

@@ -24,7 +24,7 @@ from mutants.report import (
     write_between_markers,
     write_survivors,
 )
-from mutants.session import Outcome
+from mutants.session import Outcome, Session
 from mutants.sites import mutants
 
 Test.__test__ = False
@@ -155,6 +155,27 @@ def test_a_child_that_does_not_end_is_stopped():
     assert in_child(lambda: os.kill(os.getpid(), signal.SIGKILL) or 0, 60) == signal.SIGKILL
     assert in_child(lambda: time.sleep(600) or 0, 0.02) == TIMED_OUT, "waits for ever"
     assert in_child(forever, 1) == TIMED_OUT, "works for ever"
+
+
+def test_survivors_are_tried_again_when_their_tests_change_and_all_when_the_code_does(root):
+    (root / "tests").mkdir()
+    (root / "tests/test_one.py").write_text("def test(): ...\n")
+    session = Session.__new__(Session)
+    session.tree, session.definitions = root, Definitions(root)
+    session.tests = [Test("tests/test_one.py::test", 0.1, frozenset({(PATH, "calls")}))]
+    mutant = next(one for one in mutants(root, PATH) if one.where == "calls")
+    killed = {mutant.id: [Outcome(mutant.id, session.stamp(mutant, []), "killed")]}
+    survived = {mutant.id: [Outcome(mutant.id, session.stamp(mutant), "survived")]}
+    assert session.is_left(mutant, {})
+    assert not session.is_left(mutant, killed)
+    assert not session.is_left(mutant, survived)
+    (root / "tests/test_one.py").write_text("def test(): assert True\n")
+    assert not session.is_left(mutant, killed)
+    assert session.is_left(mutant, survived)
+    assert session.latest(mutant, survived).status == "survived", "until it is tried again"
+    (root / PATH).write_text(SOURCE + "\n")
+    assert session.is_left(mutant, killed)
+    assert session.latest(mutant, survived) is None
 
 
 def test_survivors_keep_their_verdicts_and_noticed_ones_leave(root, tmp_path):
