@@ -28,20 +28,22 @@ MIN_WEIGHT = 1e-12  #: of a page that nobody views, as a share of the largest
 class LargeChanges:
     """Base of policies that ignore small changes of the text."""
 
-    sketch_: dict[int, tuple[float, KeyArray]] | None = None  #: by page: time and shingles
+    sketch_: dict[int, KeyArray]  #: shingles of our copy, by page
+    copied_at_: FloatArray  #: when the copy came, by page; NaN for none
     minor_: FloatArray | None = None  #: changes too small to count, by page
     tau: float
     inclusive: ClassVar[bool]  #: whether a change of exactly `tau` counts
 
     def compare_copies(self, pages: Pages) -> None:
         """Compare the copies that are new with those before them."""
-        known = self.sketch_ if self.sketch_ is not None else {}
-        minor = np.zeros(int(pages.page_id.max(initial=-1)) + 1)
-        if self.minor_ is not None:
-            minor[: len(self.minor_)] = self.minor_
+        size = int(pages.page_id.max(initial=-1)) + 1
+        if self.minor_ is None:
+            self.sketch_, self.copied_at_, self.minor_ = {}, np.empty(0), np.empty(0)
+        more = max(size - len(self.minor_), 0)
+        minor = self.minor_ = np.append(self.minor_, np.zeros(more))
+        copied_at = self.copied_at_ = np.append(self.copied_at_, np.full(more, np.nan))
         last = np.fmax(pages.last_change, pages.first_visit)
-        when = np.array([known[p][0] if p in known else np.nan for p in pages.page_id.tolist()])
-        rows = np.flatnonzero(~np.isnan(last) & (last != when))
+        rows = np.flatnonzero(~np.isnan(last) & (last != copied_at[pages.page_id]))
         some = pages.take(rows)
         copies = zip(
             some.page_id.tolist(), last[rows].tolist(), some.texts().to_pylist(), strict=True
@@ -50,12 +52,11 @@ class LargeChanges:
             if text is None:
                 continue
             new = shingles(text, sample=SHINGLES_KEPT)
-            if page in known:
-                distance = shingle_distance(known[page][1], new, sample=SHINGLES_KEPT)
+            if page in self.sketch_:
+                distance = shingle_distance(self.sketch_[page], new, sample=SHINGLES_KEPT)
                 is_large = distance >= self.tau if self.inclusive else distance > self.tau
                 minor[page] += not is_large
-            known[page] = (at, new)
-        self.sketch_, self.minor_ = known, minor
+            self.sketch_[page], copied_at[page] = new, at
 
     def large_changes(self, pages: Pages) -> FloatArray:
         """The number of each page's changes that count."""
