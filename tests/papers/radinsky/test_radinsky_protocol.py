@@ -202,6 +202,7 @@ def test_truth_is_the_last_days_of_the_trace(tmp_path):
         days = changes_by_day(trace, versions_by_day(trace, 20), "digest")
         np.testing.assert_array_equal(data.truth, days[:, -5:])
         np.testing.assert_array_equal(data.changed, days[data.page][:, -data.changed.shape[1] :])
+        assert (data.n_passing, data.n_present) == (4, 4)
         # The first prediction is made on the day `ahead` before the first day predicted.
         assert data.changed.shape[1] - data.setup.first == 5 - 1 + ahead
 
@@ -209,7 +210,7 @@ def test_truth_is_the_last_days_of_the_trace(tmp_path):
 # The data: days, changes, the filter
 
 
-def small_trace(folder, texts=None):
+def small_trace(folder, texts=None, links=lambda page, day: []):
     """Pages by day: `texts` or four that change every 1, 2, 3 and 20 days, for 20 days."""
     texts = texts or {
         f"{every:02}": [f"red blue green w{day // every}" for day in range(20)]
@@ -226,11 +227,45 @@ def small_trace(folder, texts=None):
         "valid_from": pa.array([d * 86_400 + 3_600 for d in day], pa.timestamp("s", tz="UTC")),
         "status": status,
         "text": text,
-        "links": pa.array([[]] * len(rows), pa.list_(pa.string())),
+        "links": pa.array([links(row[0][14:], row[1]) for row in rows], pa.list_(pa.string())),
     }
     folder.mkdir(exist_ok=True)
     pq.write_table(pa.table(table), folder / "versions.parquet")
     return read_trace(folder, window=(0.0, 20 * DAY))
+
+
+def test_links_count_on_the_day_of_the_first_prediction(tmp_path):
+    """Of 20 days the last 5 are predicted, so the first prediction is made on day 14."""
+    there = {14: "02", 13: "03", 15: "20"}
+
+    def links(page, day):
+        return [f"https://x.org/{there.get(day, '01')}"] if page == "01" else []
+
+    trace = small_trace(tmp_path, links=links)
+    given = PredictionProtocol(alpha=0.0, n=6, k=3, days=5, detector="digest")
+    data = prepare(trace, given)
+    linked = [data.page[row[row >= 0]].tolist() for row in data.related["graph"].row]
+    assert linked == [[1], [0], [], []]  # in either direction
+
+
+def test_the_paper_s_four_ways_to_choose_experts(tmp_path):
+    """Of a target that changes every second day; another has its words, and one its rhythm."""
+    every = [f"red w{day // 2}" for day in range(20)]
+    texts = {
+        "link": [f"sky v{day}" for day in range(20)],
+        "rhythm": [f"w{day // 2} cold winter night frost" for day in range(20)],
+        "target": [f"{text} blue green gold" for text in every],
+        "words": ["red blue green gold"] * 20,
+    }
+    trace = small_trace(
+        tmp_path, texts, lambda page, day: ["https://x.org/target"] * (page == "link")
+    )
+    data = prepare(trace, PredictionProtocol(alpha=0.0, n=10, k=1, days=5, detector="digest"))
+    chosen = {name: data.page[near.row[2, 0]] for name, near in data.related.items()}
+    assert chosen == {"graph": 0, "content": 3, "correlation": 1, "warping": 3}
+    assert data.related["graph"].weight[2, 0] == 1.0
+    # "red blue green gold" and the same with one word more: 4 / √(4 · 5).
+    assert data.related["content"].weight[2, 0] == pytest.approx(4 / math.sqrt(20))
 
 
 def test_changes_by_day_by_hand(tmp_path):
@@ -403,6 +438,49 @@ def test_a_bootstrap_draws_training_days_with_replacement(monkeypatch):
         assert distinct == pytest.approx(1 - 1 / math.e, abs=0.02)  # of draws with replacement
         hit = every.sum(axis=0)[0, 40 - 29 : 40 - ahead + 1]
         assert (hit > 0).mean() > 0.95  # no training day is left out
+
+
+@pytest.mark.parametrize("minority", [1.0, -1.0])
+def test_an_svm_that_cannot_tell_examples_apart_says_what_most_are(minority):
+    """All margins but the minority's are met at ±1, so the threshold is there, at any cost."""
+    y = np.full(5, -minority)
+    y[2] = minority
+    for cost in (0.5, 2.0):
+        weight, threshold, decision = fit_svm(np.zeros((5, 5)), y, np.full(5, cost))
+        np.testing.assert_allclose(decision, -minority)
+        assert threshold == minority
+        assert weight[2] == minority * cost
+        assert weight.sum() == 0.0
+
+
+def test_an_svm_of_two_examples_by_hand():
+    """Kernel 2 and 0: the weight a minimises 2a² − 2a, so 1/2, or the cost if that is less."""
+    y, kernel = np.array([1.0, -1.0]), np.eye(2) * 2
+    for cost, a in ((9.0, 0.5), (0.5, 0.5), (0.2, 0.2)):
+        weight, threshold, decision = fit_svm(kernel, y, np.full(2, cost))
+        np.testing.assert_allclose(weight, [a, -a])
+        assert threshold == pytest.approx(0.0)
+        np.testing.assert_allclose(decision, [2 * a, -2 * a])
+
+
+def test_a_page_that_never_changes_has_known_features():
+    page = pages_of([["a b"] * 5, ["b c"] * 5], np.array([[np.nan, 0, 0, 0, 0]] * 2))
+    np.testing.assert_array_equal(page_features(page[0])[2:], np.zeros((3, 4)))
+    assert np.isnan(page_features(page[0])[:2]).any(axis=1).all()  # f4 needs three days
+    # "a b" and "b c" share one word of two; nothing moves.
+    expected = np.tile([0.5, 0.5, 0.0, 0.0], (4, 1))
+    np.testing.assert_allclose(relation_features(*page)[1:], expected)
+
+
+def test_features_of_every_day_by_hand():
+    """Window 1: f3 is how far the words moved since the day before, f4 how far the day before."""
+    (page,) = pages_of([["a", "b", "b", "c c a", "c"]], np.array([[np.nan, 1, 0, 1, 1]]))
+    root = math.sqrt
+    moved = [np.nan, root(2), 0.0, root(1 + 4 / 9 + 1 / 9), root(2 / 9)]
+    before = [np.nan, np.nan, *moved[1:4]]
+    bits = [np.nan, 1, 0, 1, 1]
+    expected = np.column_stack([bits, moved, before, bits])
+    np.testing.assert_allclose(page_features(page), expected)
 
 
 def test_votes_by_hand():
