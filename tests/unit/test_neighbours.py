@@ -347,7 +347,7 @@ def test_two_pages_that_link_to_each_other_and_one_that_links_to_the_first():
 
 
 def test_trusted_rows_must_exist():
-    for trusted in ([-1], [2]):
+    for trusted in ([-1], [2], [0, 2], [1, -1]):
         with pytest.raises(BadInput, match="trusted must name"):
             trustrank(np.array([0]), np.array([1]), 2, np.array(trusted))
     both = trustrank(np.array([0]), np.array([1]), 2, np.array([0, 1]))

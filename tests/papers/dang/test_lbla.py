@@ -249,6 +249,7 @@ def test_neighbours_among_the_pages_that_are_asked_about():
 def test_pages_without_text_have_siblings_by_url():
     pages = grown()
     near = taught(pages).fitted_.near
+    assert near.row.shape == (60, 30)
     order = np.argsort(pages.key)
     mute = np.flatnonzero(order % 10 == 9)
     told = np.setdiff1d(np.arange(60), mute)

@@ -9,10 +9,11 @@ import pytest
 from scipy.stats import spearmanr
 from support import write_trace
 
+from recrawl.errors import BadInput
 from recrawl.lab.trace import read_trace
 from recrawl.model import DAY
 from recrawl.papers.dang import families
-from recrawl.papers.dang.data import study
+from recrawl.papers.dang.data import _most_central, _times, study
 from recrawl.papers.dang.feature import table
 from recrawl.papers.dang.meaning import meaning
 from recrawl.papers.dang.models import Experiment, Split
@@ -249,3 +250,73 @@ def test_only_pages_with_text_in_all_crawls(tmp_path):
     rows += [(f"{HOST}/001", 4.5, 404, "", []), (f"{HOST}/002", 4.5, 200, "", [])]
     kept = study(read_trace(write_trace(tmp_path, rows)), every=DAY).snapshot.crawls[0].urls
     assert kept.to_pylist() == [f"{HOST}/{i:03}" for i in range(45) if i not in (1, 2)]
+
+
+def test_links_between_pages_and_pages_that_are_trusted(tmp_path):
+    """Page 1 links to itself, to page 2 twice, to page 3 of another host and to no page at all."""
+    urls = [f"{HOST}/{i:03}" for i in range(42)]
+    urls[3] = "https://b.example/"
+    links = {
+        0: [urls[1]],
+        1: [urls[1], urls[2], urls[2], urls[3], "https://c.example/"],
+        3: [urls[2]],
+    }
+    rows = [(url, 0.0, 200, f"text {i}", links.get(i, [])) for i, url in enumerate(urls)]
+    trace = read_trace(write_trace(tmp_path, rows))
+    data = study(trace, every=DAY)
+    crawl = data.snapshot.crawls[0]
+    row = {url: i for i, url in enumerate(crawl.urls.to_pylist())}
+    one, two, three, zero = (row[urls[i]] for i in (1, 2, 3, 0))
+    edges = list(
+        zip(crawl.source.tolist(), crawl.target.tolist(), crawl.inside.tolist(), strict=True)
+    )
+    assert sorted(edges) == sorted(
+        [(zero, one, True), (one, two, True), (one, three, False), (three, two, False)]
+    )
+    assert (crawl.internal[one], crawl.external[one]) == (2, 2)  # itself is a link, too
+    assert crawl.trusted.tolist() == [two]  # of 42 pages one, and it has most links
+    named = study(trace, every=DAY, trusted=[urls[3], "https://no.example/", urls[0]])
+    assert named.snapshot.crawls[0].trusted.tolist() == [three, zero]
+    with pytest.raises(
+        BadInput, match=r"Got 1 other URLs; the first page is https://a\.example/000"
+    ):
+        study(trace, every=DAY, trusted=["https://no.example/"])
+
+
+def test_the_most_central_pages_are_trusted():
+    """All link to page 7, which links to 5, which links to 3: these three have the highest ranks."""
+    source = np.arange(300)
+    target = np.where(source == 7, 5, np.where(source == 5, 3, 7))
+    assert _most_central(source, target, 300).tolist() == [3, 5, 7]
+    assert _most_central(source[:299], target[:299], 299).tolist() == [5, 7]
+    assert _most_central(source[:60], target[:60], 60).tolist() == [7]
+
+
+def test_the_last_ten_crawls_that_fit(tmp_path):
+    rows = [(f"{HOST}/{i:03}", 0.0, 200, f"text {i}", []) for i in range(40)]
+    trace = read_trace(write_trace(tmp_path, rows))  # a window of ten days
+    begin, end = trace.window
+    times = _times(trace, DAY, 8)
+    assert (np.diff(times) == DAY).all()
+    assert (len(times), times[0], times[-1]) == (10, end - 9 * DAY, end)
+    assert _times(trace, 3 * DAY, 2)[-1] == begin + 9 * DAY  # the tenth day is not a whole step
+    assert len(_times(trace, 3 * DAY, 2)) == 4
+    with pytest.raises(BadInput, match=r"must hold 5 crawls.*Got 4, 3.0 d apart"):
+        _times(trace, 3 * DAY, 3)
+    with pytest.raises(BadInput, match=r"must hold 3 crawls.*Got 2, 8.0 d apart"):
+        _times(trace, 8 * DAY, 0)
+
+
+def test_related_pages_are_those_of_the_present(tmp_path):
+    """Pages 0 and 1 are alike in the crawl before the last, pages 0 and 2 in the last."""
+    rows = [(f"{HOST}/{i:03}", 0.0, 200, f"tea cup kettle leaf {i}", []) for i in range(42)]
+    rows += [(f"{HOST}/{i:03}", 8.5, 200, f"moon orbit comet {i}", []) for i in (0, 1)]
+    rows += [(f"{HOST}/001", 9.5, 200, "tea cup kettle leaf", [])]
+    rows += [(f"{HOST}/002", 9.5, 200, "moon orbit comet", [])]
+    trace = read_trace(write_trace(tmp_path, rows))
+    for strict, other in ((True, 1), (False, 2)):
+        snapshot = study(trace, every=DAY, strict=strict).snapshot
+        assert snapshot.near.row[0, 0] == other
+        about = snapshot.crawls[snapshot.present].meaning
+        assert np.allclose(about[0], about[other], atol=1e-6)
+        assert not np.allclose(about[0], about[3 - other], atol=0.1)

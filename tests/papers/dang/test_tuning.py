@@ -42,6 +42,29 @@ def test_boosting_with_tiny_steps_needs_more_of_them(small, monkeypatch):
     assert best == {"learning_rate": 1e-4, "min_samples_leaf": 5, "max_iter": 8}
 
 
+def test_the_mean_over_folds_decides_then_the_first_fold_on_the_number_of_trees(monkeypatch):
+    folds = {2: [1.0, 0.0, 0.0], 10: [0.5, 0.4, 0.5]}
+    last = [0.1, 0.4, 0.3, 0.4]  # for each number of trees
+    asked = []
+
+    def scores(fitted, sizes, x, y):
+        asked.append((fitted.min_samples_leaf, fitted.n_estimators, len(x)))
+        return [folds[fitted.min_samples_leaf].pop(0)] if len(sizes) == 1 else last
+
+    monkeypatch.setattr(tuning, "_scores", scores)
+    monkeypatch.setattr(tuning, "SIZES", (2, 3, 4, 5))
+    ranges = TuningRanges({"min_samples_leaf": (2, 10)}, "n_estimators", (1,))
+    monkeypatch.setitem(RANGES, "extra-trees", ranges)
+    best = tuned("extra-trees", "number", X, MEAN)
+    assert best == {"min_samples_leaf": 10, "n_estimators": 3}
+    assert asked == [*[(2, 1, 100)] * 3, *[(10, 1, 100)] * 3, (10, 5, 100)]
+
+
+def test_more_trees_are_better_if_one_is_the_alternative(monkeypatch):
+    monkeypatch.setattr(tuning, "SIZES", (1, 40))
+    assert tuned("extra-trees", "number", X, MEAN)["n_estimators"] == 40
+
+
 @pytest.mark.parametrize("task", ["class", "number"])
 def test_the_first_trees_are_a_smaller_forest(task):
     """The scores for each size are those of forests of that size, trained and asked as usual."""

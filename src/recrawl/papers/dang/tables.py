@@ -105,14 +105,14 @@ def _new_links(study: Study) -> Iterator[str]:
     yield "### Table 2: new links of an interval, mean ± standard deviation"
     yield ""
     rows = []
-    for number, interval in enumerate(study.snapshot.intervals):
-        theirs = TABLE_2[number] if number < len(TABLE_2) else [("", "")] * 3
+    both = zip(study.snapshot.intervals, TABLE_2, strict=False)  # ours may be fewer
+    for number, (interval, theirs) in enumerate(both, 1):
         ours = (interval.new, interval.new_internal, interval.new_external)
         cells = [
             f"{new.mean():.2f} ± {new.std():.1f} ({mean} ± {spread})"
             for new, (mean, spread) in zip(ours, theirs, strict=True)
         ]
-        rows.append([str(number + 1), *cells])
+        rows.append([str(number), *cells])
     yield from markdown(("interval", "all, ours (paper)", "internal", "external"), rows)
     shares = [f"{(study.count[kind] > 0).mean():.1%} {kind}" for kind in KINDS]
     yield ""
