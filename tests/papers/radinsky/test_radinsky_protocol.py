@@ -13,7 +13,8 @@ import pytest
 
 from recrawl.lab.trace import read_trace
 from recrawl.model import DAY, Neighbours
-from recrawl.papers.radinsky import algorithms, pooled
+from recrawl.papers.radinsky import algorithms, experiment, pooled
+from recrawl.papers.radinsky import data as data_module
 from recrawl.papers.radinsky.algorithms import (
     FeatureProducts,
     Setup,
@@ -521,6 +522,48 @@ def test_experts_vote_with_the_target_itself_at_weight_1(tmp_path):
     np.testing.assert_array_equal(page.vote("content", 2, data.setup), expected)
     own = single_expert(feature_products(data.days(1), None, data.setup), page.label, data.setup)
     np.testing.assert_array_equal(decisions[0], own)
+
+
+@pytest.mark.parametrize("figures", [False, True])
+def test_what_is_predicted_for_a_target(tmp_path, monkeypatch, figures):
+    """Each method by its own call; training sizes for which there are too few days are left out."""
+    for module in (data_module, experiment):
+        monkeypatch.setattr(module, "TRAINING_SIZES", (4, 6, 9, 99))
+        monkeypatch.setattr(module, "EXPERT_COUNTS", (1, 3))
+    texts = {
+        str(every): [f"red blue green w{day // every} v{day % 5}" for day in range(20)]
+        for every in (2, 3, 4, 5)
+    }
+    given = PredictionProtocol(
+        alpha=0.0, n=6, k=2, days=5, detector="digest", figures=figures, seed=5
+    )
+    data = prepare(small_trace(tmp_path, texts), given)
+    out = experiment._predict(data, range(1, 3), given)
+    setup, page = data.setup, TargetExperts(data, 2)
+    union = relational_union([page.features(e) for e in page.experts("correlation", 2)[0]])
+    expected = {
+        "1D": change_frequency(page.label, setup) - 0.5,
+        "2D": page.decisions(page.row, setup),
+        "union": single_expert(union, page.label, setup),
+        "bagging": bagging(union, page.label, setup, seed=5),
+        "boosting": adaboost(union, page.label, setup),
+    }
+    without = feature_products(page.days, None, setup, with_words=False)
+    expected["2D without f2"] = single_expert(without, page.label, setup)
+    for selection in ("graph", "content", "correlation", "warping"):
+        expected[selection] = page.vote(selection, 2, setup)
+    if figures:
+        expected |= {f"k={k}": page.vote("correlation", k, setup) for k in (1, 3)}
+        for n in (4, 6, 9):
+            other = replace(setup, n=n)
+            expected[f"n={n} 1D"] = change_frequency(page.label, other) - 0.5
+            expected[f"n={n} 2D"] = page.decisions(page.row, other)
+            expected[f"n={n} 3D"] = page.vote("correlation", 2, other)
+        assert data.related["correlation"].row.shape[1] == 3  # enough for all numbers of experts
+    assert set(out) == set(expected)
+    for name, decisions in expected.items():
+        assert out[name].shape == (2, 5)
+        np.testing.assert_array_equal(out[name][1], decisions, err_msg=name)
 
 
 # One boosting for all pages

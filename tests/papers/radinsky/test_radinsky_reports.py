@@ -31,7 +31,7 @@ def predictions(**n_right):
     frequency = np.array([[0.5] * 4, [0.25] * 4, [0.75] * 4])
     decisions["1D"] = frequency - 0.5
     decisions |= {name: answers(days) for name, days in n_right.items()}
-    row = np.array([[1, 3, -1], [5, -1, -1], [-1, -1, -1]])
+    row = np.array([[1, 3, -1], [0, -1, -1], [-1, -1, -1]])
     near = Neighbours(row, np.array([[0.5, 0.25, 0], [1, 0, 0], [0, 0, 0]]))
     methods = ("graph", "content", "correlation", "warping")
     return Predictions(
@@ -101,6 +101,7 @@ def test_experts_are_listed_for_the_targets_that_gain_and_lose_most():
         "- `https://x.org/e`: 2D 50%, 3D 25%",
         "  - cross-correlation: itself 100%; no other",
     ]
+    assert "itself 50%; `https://x.org/a` 1.00\n" in expert_lists(result, 99)
     targets = [line for line in expert_lists(result, 99).splitlines() if line.startswith("- ")]
     assert [line[17] for line in targets] == ["a", "c", "e"]
     assert [line[17] for line in expert_lists(result, 1).splitlines() if line[:2] == "- "] == ["a"]
