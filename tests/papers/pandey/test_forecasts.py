@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -33,7 +34,8 @@ def study_of(changes, pages, cycles, every=DAY):
         np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0), np.arange(pages)
     )
     return SearchStudy(
-        urls=[f"https://a.example/{i}" for i in range(pages)],
+        trace=SimpleNamespace(urls=[f"https://a.example/{i}" for i in range(pages)]),
+        rows=np.arange(pages),
         live=live,
         matches=no_matches,
         p_view=view_probabilities(2),
@@ -43,7 +45,8 @@ def study_of(changes, pages, cycles, every=DAY):
         gain=gain.astype(float),
         estimated_gain=gain.astype(float),
         every=every,
-        queries=1,
+        workload=build_workload(["cat"], np.ones(1)),
+        by="tfidf",
         volume=1.0,
         key="",
     )
