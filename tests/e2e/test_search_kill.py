@@ -47,7 +47,7 @@ def test_the_next_update_repairs_an_index_after_sigkill(tmp_path, caplog):
             texts = store.query("SELECT text FROM contents ORDER BY page_id")["text"]
             held, counted = (
                 impact.terms.take(np.arange(BATCH)),
-                count_terms(texts.combine_chunks(), impact.vocabulary),
+                count_terms(texts.combine_chunks(), impact.workload.vocabulary),
             )
             assert all(
                 np.array_equal(a, b)
