@@ -54,7 +54,8 @@ def study_of(changes, pages, cycles, every=DAY):
 
 def test_figure_3_divides_each_gain_by_the_days_since_the_update_before():
     changes = [(1, 0, 7), (2, 0, 14), (4, 0, 28), (3, 1, 21)]
-    first, second = gains_of_halves(study_of(changes, pages=3, cycles=4, every=7 * DAY))
+    study = study_of(changes, pages=3, cycles=4, every=7 * DAY)
+    first, second = gains_of_halves(study, study.gain)
     # Page 0: 7 a week, then 14 a week, each over one week; then 28 over two weeks, of 7 days each.
     assert first.tolist() == pytest.approx([(1 + 2) / 2, 0, 0])
     assert second.tolist() == pytest.approx([2, 1, 0])  # page 1: 21 over three weeks

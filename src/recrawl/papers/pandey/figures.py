@@ -30,7 +30,7 @@ EDGE = 0.3  #: where pages without gain in a half are drawn, as a share of the s
 
 def figures(name: str, study: SearchStudy, runs: list[RefreshRun], folder: Path) -> list[Path]:
     """Write Figure 3, and Figure 4 for each mode; returns the files."""
-    drawn = {"figure-3": forecast(name, *gains_of_halves(study))}
+    drawn = {"figure-3": forecast(name, *gains_of_halves(study, study.estimated_gain))}
     for mode in dict.fromkeys(run.mode for run in runs):
         drawn[f"figure-4-{mode}"] = resources(name, [r for r in runs if r.mode == mode])
     return [write_figure(folder / f"{name}-{kind}.svg", text) for kind, text in drawn.items()]

@@ -19,28 +19,29 @@ if TYPE_CHECKING:
     from recrawl.papers.pandey.data import SearchStudy
 
 
-def gain_a_day(study: SearchStudy, cycles: range) -> FloatArray:
+def gain_a_day(study: SearchStudy, gain: FloatArray, cycles: range) -> FloatArray:
     """δQ_A of each page (§6.1.3): the mean over its updates of gain / days since the one before.
 
-    Counts the updates in these cycles. The update before the first one is cycle 0, when all copies
-    are made. A page without updates has 0.
+    `gain` is by change. Counts the updates in these cycles. The update before the first one is
+    cycle 0, when all copies are made. A page without updates has 0.
     """
     order = np.lexsort((study.cycle, study.page))
     page, cycle = study.page[order], study.cycle[order]
     before = np.concatenate([[0], cycle[:-1]])
     before[np.diff(page, prepend=-1) != 0] = 0
-    daily = study.estimated_gain[order] / ((cycle - before) * study.every / DAY)
+    daily = gain[order] / ((cycle - before) * study.every / DAY)
     counted = (cycle >= cycles.start) & (cycle < cycles.stop)
     total = np.bincount(page[counted], daily[counted], minlength=study.pages)
     updates = np.bincount(page[counted], minlength=study.pages)
     return np.divide(total, updates, out=np.zeros(study.pages), where=updates > 0)
 
 
-def gains_of_halves(study: SearchStudy) -> tuple[FloatArray, FloatArray]:
-    """δQ_A of each page in the first and in the second half of the cycles."""
+def gains_of_halves(study: SearchStudy, gain: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The gain a day of each page in the first and in the second half of the cycles."""
     last = len(study.live) - 1
-    half = last // 2
-    return gain_a_day(study, range(1, half + 1)), gain_a_day(study, range(half + 1, last + 1))
+    halves = range(1, last // 2 + 1), range(last // 2 + 1, last + 1)
+    first, second = (gain_a_day(study, gain, cycles) for cycles in halves)
+    return first, second
 
 
 def correlations(first: FloatArray, second: FloatArray) -> dict[str, tuple[int, float]]:

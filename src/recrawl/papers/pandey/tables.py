@@ -10,6 +10,7 @@ from recrawl.papers.pandey.experiment import MODES, POLICIES, needed
 from recrawl.papers.pandey.forecasts import correlations, gains_of_halves, rank_correlation
 
 if TYPE_CHECKING:
+    from recrawl.model import FloatArray
     from recrawl.papers.pandey.data import SearchStudy
     from recrawl.papers.pandey.experiment import RefreshRun
     from recrawl.papers.pandey.overhead import BatchCost
@@ -91,26 +92,33 @@ def _needs(own: float, other: float, *, rival: bool) -> str:
 
 
 def _forecast(study: SearchStudy) -> str:
-    """How well one half of the cycles predicts the other, and how near approximated gains are."""
+    """How well one half of the cycles predicts the other, and how near estimated gains are."""
     early = study.cycle <= (len(study.live) - 1) // 2
-    exact = [
+    sums = [
         np.bincount(study.page[rows], study.gain[rows], study.pages) for rows in (early, ~early)
     ]
-    late = exact[1].sum()
-    new = exact[1][exact[0] <= 0].sum() / late if late > 0 else np.nan
+    late = sums[1].sum()
+    new = sums[1][sums[0] <= 0].sum() / late if late > 0 else np.nan
     agree = rank_correlation(study.gain, study.estimated_gain)
-    counted = correlations(*gains_of_halves(study))
-    (every, of_all), (either, of_either), (both, of_both) = counted.values()
-    by_pages = (
-        f"{_known(of_all)} over all {every:,} pages; {_known(of_either)} over the {either:,} that "
-        "gain in either half, which the figure shows (it is biased down: a page with a single gain "
-        f"has 0 in the other half); {_known(of_both)} over the {both:,} that gain in both"
-    )
+    negative = float((study.estimated_gain < 0).mean()) if len(study.gain) else np.nan
     return (
-        f"Figure 3, δQ_A by update in both halves, rank correlations: {by_pages}. Of the exact "
-        f"gain of the second half {_known(new, '.0%')} falls on pages with none in the first. "
-        f"Gains as approximated while indexing against exact ones, change by change: "
-        f"{_known(agree)}."
+        "Figure 3, gain a day by update, first half against second half, rank correlations. By the "
+        f"paper's estimate: {_halves(study, study.estimated_gain)}. By exact gains: "
+        f"{_halves(study, study.gain)}. The figure leaves out pages that are 0 in both halves, as "
+        "the paper's does; that pulls the correlation down, because a page with a single gain has 0 "
+        f"in the other half. Of the exact gain of the second half {_known(new, '.0%')} falls on pages "
+        "with none in the first. Estimated gains against exact ones, change by change: "
+        f"{_known(agree)}; {_known(negative, '.0%')} of the estimates are below 0."
+    )
+
+
+def _halves(study: SearchStudy, gain: FloatArray) -> str:
+    (all_pages, every), (some, either), (few, both) = correlations(
+        *gains_of_halves(study, gain)
+    ).values()
+    return (
+        f"{_known(every)} over all {all_pages:,} pages, {_known(either)} without those that are 0 "
+        f"in both halves ({some:,} left), {_known(both)} over the {few:,} that are 0 in neither"
     )
 
 
