@@ -457,3 +457,15 @@ def test_groups_of_different_levels_do_not_meet():
     group = smallest_shared(prefix_groups(hosts)).tolist()
     assert (group[0], group[4]) == (group[1], group[5])
     assert len(set(group)) == 4
+
+
+def test_cells_that_are_not_searched_leave_places_empty():
+    random = np.random.default_rng(0)
+    vectors = random.normal(size=(1_000, 4)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = nearest(vectors, 999, rows=np.arange(3), exact=10)
+    for page, (row, weight) in enumerate(zip(found.row, found.weight, strict=True)):
+        is_there = row >= 0
+        assert 100 < is_there.sum() < 999
+        assert len(set(row[is_there]) - {page}) == is_there.sum()
+        assert not weight[~is_there].any()

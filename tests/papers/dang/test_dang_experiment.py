@@ -135,6 +135,7 @@ def test_ngboost_as_in_the_paper(data):
     assert (made.n_estimators, made.learning_rate, made.col_sample) == (500, 0.01, 1.0)
 
 
+@pytest.mark.slow
 def test_the_page(world, tmp_path, quick, monkeypatch):
     monkeypatch.setattr(page, "TRACE", write(world, tmp_path / "world"))
     monkeypatch.setattr(page, "RESULTS", tmp_path / "kept")

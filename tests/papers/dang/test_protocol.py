@@ -16,7 +16,7 @@ from recrawl.papers.dang import families
 from recrawl.papers.dang.data import _most_central, _times, study
 from recrawl.papers.dang.feature import table
 from recrawl.papers.dang.meaning import meaning
-from recrawl.papers.dang.models import Experiment, Split
+from recrawl.papers.dang.models import PAPER_NGBOOST, Experiment, Split
 
 PAGES = 160  #: 40 of each of four kinds
 HOST = "https://a.example"
@@ -230,8 +230,12 @@ def test_scores_are_of_test_pages_only(data, quick):
     assert ranked["spearman"]["NL"]["NNL-Pr"] == pytest.approx(spearmanr(count > 0, last)[0])
     # Kind 1 alone shows new external links now, as in the interval before: all is right.
     assert ranked["area"]["NNL-Pr"] == pytest.approx(ranked["ceiling"])
-    assert ranked["curves"]["NNL-Pr"][0] == 0
-    assert ranked["curves"]["NNL-Pr"][-1] == pytest.approx(1)
+    curve = ranked["curves"]["NNL-Pr"]
+    assert len(curve) == 101
+    assert curve[0] == 0
+    # Of p pages with a new link, two random choices of 4, which is 10 % of 40, share 4 · 4 / p.
+    assert curve[10] == pytest.approx(4 / (count > 0).sum())
+    assert curve[-1] == pytest.approx(1)
     other = retold(data, split.train)
     assert Experiment(other, history=1).rates("external", 2)["scores"]["zero"] == zero
 
@@ -320,3 +324,12 @@ def test_related_pages_are_those_of_the_present(tmp_path):
         about = snapshot.crawls[snapshot.present].meaning
         assert np.allclose(about[0], about[other], atol=1e-6)
         assert not np.allclose(about[0], about[3 - other], atol=0.1)
+
+
+def test_ngboost_draws_thirty_features_unless_as_in_the_paper(data):
+    def drawn(experiment, n_features):
+        return experiment._boosts(n_features)["NGB"][1]["col_sample"]
+
+    assert drawn(Experiment(data), 60) == pytest.approx(30 / 60)
+    assert drawn(Experiment(data), 19) == 1
+    assert drawn(Experiment(data, ngboost=PAPER_NGBOOST), 60) == 1

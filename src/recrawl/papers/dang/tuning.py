@@ -59,7 +59,7 @@ def tuned(
         if key not in known:
             made = learner(name, task, seed=seed, **settings, **{ranges.size: max(sizes)})
             each = [
-                _scores(made.fit(x[fit], y[fit]), sizes, x[out], y[out])
+                _scores(made.fit(np.asfortranarray(x[fit]), y[fit]), sizes, x[out], y[out])
                 for fit, out in folds[:n_folds]
             ]
             known[key] = np.mean(each, axis=0)
