@@ -105,9 +105,9 @@ def _forecast(study: SearchStudy) -> str:
         "Figure 3, gain a day by update, first half against second half, rank correlations. By the "
         f"paper's estimate: {_halves(study, study.estimated_gain)}. By exact gains: "
         f"{_halves(study, study.gain)}. The figure leaves out pages that are 0 in both halves, as "
-        "the paper's does; that pulls the correlation down, because a page with a single gain has 0 "
-        f"in the other half. Of the exact gain of the second half {_known(new, '.0%')} falls on pages "
-        "with none in the first. Estimated gains against exact ones, change by change: "
+        "the paper's does; that pulls the correlation down, because a page with a single gain has "
+        f"0 in the other half. Of the exact gain of the second half {_known(new, '.0%')} falls on "
+        "pages with none in the first. Estimated gains against exact ones, change by change: "
         f"{_known(agree)}; {_known(negative, '.0%')} of the estimates are below 0."
     )
 
