@@ -104,6 +104,7 @@ def test_only_the_last_claims_about_a_page_are_kept(store):
 days = st.integers(0, 8)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     visits=st.lists(st.tuples(days, st.integers(0, 2), st.booleans()), max_size=12),
@@ -504,8 +505,9 @@ def best_thresholds(recall, noise, share):
     return fresh
 
 
+@pytest.mark.slow
 def test_greedy_reaches_the_best_thresholds_and_more_knowledge_keeps_more_copies_fresh():
-    """K17: recall 0.8, noise 0.02. The greedy choice must come close to the optimum it is for."""
+    """Recall 0.8, noise 0.02. The greedy choice must come close to the optimum it is for."""
 
     def plain(unseen, own):
         return INDICES["freshness"](RATES, unseen)
