@@ -100,6 +100,7 @@ def test_the_ranges_are_the_papers():
     assert (min(tuning.SIZES), max(tuning.SIZES)) == (200, 500)
     leaf = RANGES["extra-trees"].grid["min_samples_leaf"]
     assert (min(leaf), max(leaf)) == (2, 25)
+    assert {2, 10} <= set(leaf)  # of Table 3
     boost = RANGES["hist-boost"].grid
     assert (min(boost["learning_rate"]), max(boost["learning_rate"])) == (0.02, 0.1)
     assert sorted(boost["min_samples_leaf"]) == [10, 25]
@@ -109,6 +110,7 @@ def test_a_forest_on_many_rows_sees_some_of_them(monkeypatch):
     monkeypatch.setattr(tuning, "MAX_TREE_ROWS", 50)
     settings = tuning.bounded(300, {"n_estimators": 5, "min_samples_leaf": 2})
     assert settings["min_samples_leaf"] == 5
+    assert settings["max_features"] == pytest.approx(0.333, abs=0.001)  # one of the three here
     assert tuning.bounded(300, {"min_samples_leaf": 10})["min_samples_leaf"] == 10
     assert tuning.bounded(50, {"min_samples_leaf": 2}) == {"min_samples_leaf": 2}
     fitted = learner("extra-trees", "number", **settings).fit(X, MEAN)
