@@ -171,7 +171,7 @@ def announced(rates, claims, recall):
         np.array(claims, float)[:, None],
         np.array(recall, float)[:, None],
         np.full((n, 1), 1e-6),
-        rates,
+        np.full(n, 7.0),  # not the rate of these policies, which have one of their own
     )
     return replace(known(rates), signals=own)
 
