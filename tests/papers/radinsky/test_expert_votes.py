@@ -150,6 +150,17 @@ def test_an_example_knows_only_earlier_cycles(trained):
         assert examples.features[example, slot, 5] == pytest.approx(days)
 
 
+def test_the_log_holds_the_copies_of_the_last_two_visits(trained):
+    log = trained[0].log_
+    past = log.past_visits()
+    n_unchanged = 0
+    for page, end in enumerate(past.start[1:]):
+        assert (past.counts[[end - 1]] != log.last[[page]]).nnz == 0
+        assert (past.counts[[end - 2]] != log.before[[page]]).nnz == 0
+        n_unchanged += past.facts["shown"][end - 1] == 0
+    assert n_unchanged > 3
+
+
 def plain_probability(x, words, expert_words, yes, asked):
     """Probability by one SVM: features and unigram distributions of its examples; last row: asked."""
 
