@@ -51,6 +51,7 @@ class Session:
         for tree in self.trees:
             copy(root, tree)
         self.tree = self.trees[0]
+        self.digests = digests(self.tree)  # read before a worker breaks a file
         self.definitions = Definitions(self.tree)
         self.mutants = {module: in_order(self.tree, module, seed) for module in MODULES}
         self.results = self.folder / "results.jsonl"
@@ -62,7 +63,7 @@ class Session:
         self.tests: list[Test] = []
 
     def digest(self, path: str) -> str:
-        return file_digest(self.tree / path)
+        return self.digests[path]
 
     def record(self) -> None:
         """Find out which tests run which functions."""
@@ -194,6 +195,12 @@ def copy(root: Path, tree: Path) -> None:
             new.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / path, new)
     compileall.compile_dir(tree / "src", quiet=2)
+
+
+def digests(tree: Path) -> dict[str, str]:
+    """The digest of each source and test file."""
+    files = [file for top in ("src", "tests") for file in (tree / top).rglob("*.py")]
+    return {str(file.relative_to(tree)): file_digest(file) for file in files}
 
 
 def in_order(tree: Path, module: str, seed: int) -> list[Mutant]:

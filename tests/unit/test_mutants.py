@@ -24,7 +24,7 @@ from mutants.report import (
     write_between_markers,
     write_survivors,
 )
-from mutants.session import Outcome, Session
+from mutants.session import Outcome, Session, digests
 from mutants.sites import mutants
 
 Test.__test__ = False
@@ -161,7 +161,7 @@ def test_survivors_are_tried_again_when_their_tests_change_and_all_when_the_code
     (root / "tests").mkdir()
     (root / "tests/test_one.py").write_text("def test(): ...\n")
     session = Session.__new__(Session)
-    session.tree, session.definitions = root, Definitions(root)
+    session.digests, session.definitions = digests(root), Definitions(root)
     session.tests = [Test("tests/test_one.py::test", 0.1, frozenset({(PATH, "calls")}))]
     mutant = next(one for one in mutants(root, PATH) if one.where == "calls")
     killed = {mutant.id: [Outcome(mutant.id, session.stamp(mutant, []), "killed")]}
@@ -170,10 +170,12 @@ def test_survivors_are_tried_again_when_their_tests_change_and_all_when_the_code
     assert not session.is_left(mutant, killed)
     assert not session.is_left(mutant, survived)
     (root / "tests/test_one.py").write_text("def test(): assert True\n")
+    session.digests = digests(root)
     assert not session.is_left(mutant, killed)
     assert session.is_left(mutant, survived)
     assert session.latest(mutant, survived).status == "survived", "until it is tried again"
     (root / PATH).write_text(SOURCE + "\n")
+    session.digests = digests(root)
     assert session.is_left(mutant, killed)
     assert session.latest(mutant, survived) is None
 
