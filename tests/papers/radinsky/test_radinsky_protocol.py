@@ -465,7 +465,9 @@ def test_an_svm_of_two_examples_by_hand():
 
 
 def test_a_page_that_never_changes_has_known_features():
-    page = pages_of([["a b"] * 5, ["b c"] * 5], np.array([[np.nan, 0, 0, 0, 0]] * 2))
+    counts = count_words(pa.array(["a b", "b c"], pa.large_string()), LETTERS)
+    snapshots = Snapshots(counts, np.array([[0] * 5, [1] * 5]))  # one copy on all days
+    page = [page_days(snapshots, row, np.array([np.nan, 0, 0, 0, 0])) for row in (0, 1)]
     np.testing.assert_array_equal(page_features(page[0])[2:], np.zeros((3, 4)))
     assert np.isnan(page_features(page[0])[:2]).any(axis=1).all()  # f4 needs three days
     # "a b" and "b c" share one word of two; nothing moves.
