@@ -526,3 +526,12 @@ def test_greedy_reaches_the_best_thresholds_and_more_knowledge_keeps_more_copies
     assert none + 0.05 < noisy < complete - 0.02
     assert one < noisy + 0.003
     assert noisy == pytest.approx(best_thresholds(0.8, 0.02, 0.08), abs=0.015)
+
+
+def test_several_kinds_count_as_one_of_mean_worth():
+    """Δ = 1; r = ½ and ν = ½ (γ = 1), r = ½ and ν = ¼ (γ = ¾); a third does not mention the page."""
+    own = told(recall=[0.5, 0.5, 0.0], noise=[0.5, 0.25, 1.0], claims=[1, 2, 0])
+    alpha, worth = 0.25, np.log([2.0, 3.0]) / 0.25
+    beta = (1.0 * worth[0] + 0.75 * worth[1]) / 1.75
+    expected = value(alpha, 1.75, beta, 3.0 + worth[0] + 2 * worth[1])
+    assert noisy_freshness(np.ones(1), np.array([3.0]), own) == pytest.approx(expected)
