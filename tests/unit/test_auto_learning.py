@@ -281,7 +281,7 @@ def model():
     pages = replace(
         sample_pages(n=30).take(np.array([1, 3, 5])),
         last_visit=np.full(3, NOW - 2 * DAY),
-        n_changes=np.array([4, 0, 1]),
+        n_changes=np.array([7, 3, 1]),
         exposure=np.array([10.0, 10.0, 20.0]),
     )
     made = HitModel()
@@ -296,9 +296,9 @@ def model():
 
 
 def test_hits_due_are_rate_times_ratio_times_days(model):
-    """Unknown: mean (5 + 1) / (40 + 100); page (1 + ½) / (20 + ½ / mean); all for 2 days."""
+    """Unknown: mean (11 + 1) / (40 + 100); page (1 + ½) / (20 + ½ / mean); all for 2 days."""
     made, pages = model
-    unknown = 1.5 / (20 + 0.5 / (6 / 140))
+    unknown = 1.5 / (20 + 0.5 / (12 / 140))
     assert made.hits_due(pages, NOW) == pytest.approx([2.0, 0.5, 2 * unknown])
 
 
