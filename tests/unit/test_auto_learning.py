@@ -10,11 +10,13 @@ import pytest
 from scipy.optimize import minimize
 
 from recrawl.auto import hazard, learner, trees
+from recrawl.auto.features import NAMES
 from recrawl.auto.learner import Learner
 from recrawl.auto.model import HitModel
 from recrawl.auto.page_history import PageHistory
+from recrawl.auto.reasons import reasons
 from recrawl.checks import sample_pages
-from recrawl.checks.sample import NOW
+from recrawl.checks.sample import NOW, SampleHistory
 from recrawl.history.intervals import PastVisits
 from recrawl.model import DAY
 
@@ -332,3 +334,34 @@ def test_pages_unknown_for_links_have_the_mean_rate(model):
         np.array([60.0, 40.0]),
     )
     assert made.hits_due(pages, NOW)[2] == pytest.approx(2 * (3 + 1) / (100 + 100))
+
+
+@pytest.fixture(scope="module")
+def learned():
+    """A model of pages that it has seen, with too few hits to train."""
+    pages = sample_pages(n=60)
+    pages = pages.take(np.flatnonzero(pages.n_changes <= 1)[:12])
+    made = HitModel()
+    made.learn(SampleHistory(pages), pages, NOW)
+    return made, pages
+
+
+def test_before_it_is_trained_the_days_of_the_directory_decide(learned):
+    made, _ = learned
+    assert made.learner.linear is None
+    expected = made.state.columns[NAMES.index("days of directory")]
+    np.testing.assert_allclose(made.log_ratio, expected, atol=1e-6)
+    assert np.abs(made.log_ratio).max() < np.log(1e3)
+
+
+def test_the_strongest_reason_comes_first(learned):
+    """Factors e^−1 by what the copy looks like, e^0.2 by its past; others are none."""
+    made, pages = learned
+    weight = np.zeros(len(NAMES))
+    weight[NAMES.index("length")], weight[NAMES.index("streak")] = -1.0, 0.2
+    zero, one = np.zeros(len(NAMES)), np.ones(len(NAMES))
+    made.learner.linear = hazard.Hazard(zero, one, weight, 0.0)
+    made.state.columns[:] = 1.0
+    _, first, second = reasons(made, pages, 3)
+    assert first == "what our copy and its URL look like: × 0.37"
+    assert second == "how lately it changed: × 1.2"
