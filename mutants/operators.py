@@ -40,6 +40,8 @@ _PAIRS = (
     ("sum", "mean"),
 )
 OTHER_FUNCTION = {a: b for one in _PAIRS for a, b in (one, one[::-1])} | {"sorted": "list"}
+#: Named arguments that check or print only: `zip(…, strict=True)`, `field(…, repr=False)`.
+NO_EFFECT = {"strict", "repr"}
 OTHER_WORD = {'"left"': '"right"', '"right"': '"left"'}
 
 
@@ -79,7 +81,7 @@ def no_keyword(node: Any) -> Iterator[Any]:
     if not isinstance(name, cst.Name) or name.value[:1].isupper() or len(node.args) < 2:
         return
     for i, argument in enumerate(node.args):
-        if argument.keyword is not None:
+        if argument.keyword is not None and argument.keyword.value not in NO_EFFECT:
             rest = [*node.args[:i], *node.args[i + 1 :]]
             rest[-1] = rest[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
             yield node.with_changes(args=rest)

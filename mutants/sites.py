@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, PositionProvider
 
-from mutants.operators import broken
+from mutants.operators import NO_EFFECT, broken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ def _text(module: cst.Module, node: Any, instead: Any) -> str:
 def _nodes(node: Any, where: str) -> Iterator[tuple[str, Any]]:
     """(name of the definition around it, node) for all that may be mutated."""
     for child in node.children:
-        if isinstance(child, NOT_MUTATED) or _is_for_types(child):
+        if isinstance(child, NOT_MUTATED) or _is_for_types(child) or _has_no_effect(child):
             continue
         yield (inside := _name(child, where)), child
         yield from _nodes(child, inside)
@@ -86,6 +86,10 @@ def _is_for_types(node: Any) -> bool:
         and isinstance(node.test, cst.Name)
         and node.test.value == "TYPE_CHECKING"
     )
+
+
+def _has_no_effect(node: Any) -> bool:
+    return isinstance(node, cst.Arg) and bool(node.keyword) and node.keyword.value in NO_EFFECT
 
 
 def _name(node: Any, where: str) -> str:
