@@ -89,7 +89,8 @@ def _is_for_types(node: Any) -> bool:
 
 
 def _has_no_effect(node: Any) -> bool:
-    return isinstance(node, cst.Arg) and bool(node.keyword) and node.keyword.value in NO_EFFECT
+    keyword = node.keyword if isinstance(node, cst.Arg) else None
+    return keyword is not None and keyword.value in NO_EFFECT
 
 
 def _name(node: Any, where: str) -> str:
