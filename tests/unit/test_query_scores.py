@@ -72,7 +72,7 @@ def test_blocks_of_queries_hold_all_of_them_within_the_bound():
 def test_ranks_fall_with_the_score_and_ties_go_to_the_earlier():
     query, score = np.array([0, 1, 0, 0, 1]), np.array([2.0, 1.0, 3.0, 2.0, 7.0])
     ranked = RankedScores.of(query, score, 2)
-    assert ranked.ranks(query, score).tolist() == [2, 2, 1, 3, 1]
+    assert ranked.at_ranks(np.arange(4.0)).tolist() == [2, 2, 1, 3, 1]
 
 
 def impact_after(workload, *rounds):

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 PIECES = 3
 LOG_PAGES = PIECES + 1  #: the column of log L
 NO_PAGES = np.float32(-1.0)  #: log L where no page matches the query
+FEW = 64  #: keys that are sorted fastest by comparing them
 STEP = 1e-6  #: least fall of the log score from knot to knot, so that every score has a rank
 
 
 @dataclass(frozen=True)
 class RankedScores:
-    """The scores of all pages that match each query: those of query q at begin[q] to begin[q + 1].
+    """The scores of all pages that match each query, best first, the earlier first of a tie.
 
-    A key is a query and a score, packed so that keys ascend by query and then fall by score.
+    Those of query q are at begin[q] to begin[q + 1]. A key is a score and where it was given,
+    packed so that keys ascend where scores fall.
     """
 
     begin: IntArray
@@ -37,21 +39,22 @@ class RankedScores:
     @staticmethod
     def of(query: IntArray, score: FloatArray, queries: int) -> RankedScores:
         """Of scores > 0, in any order."""
-        begin = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
-        key = _keys(query, score)
-        key.sort()
+        begin, key = np.zeros(queries + 1, np.int64), np.empty(len(query), np.uint64)
+        _group(query, score.astype(np.float32).view(np.uint32), begin, key)
+        _sort_groups(begin, key)
         return RankedScores(begin, key)
 
-    def ranks(self, query: IntArray, score: FloatArray) -> IntArray:
-        """The rank of each of these scores, given as they were ranked; the earlier wins a tie."""
-        rank = np.empty(len(query), np.int64)
-        _rank(self.begin, self.key, query, _keys(query, score), rank)
-        return rank
+    def at_ranks(self, value: FloatArray) -> FloatArray:
+        """value[rank] of each score, in the order in which they were given; the best has rank 1."""
+        found = np.empty(len(self.key))
+        _look_up(self.begin, self.key, value, found)
+        return found
 
     def curves(self) -> NDArray[np.float32]:
         """One row per query."""
         knots = np.zeros((len(self.begin) - 1, LOG_PAGES + 1), np.float32)
-        _fit(self.begin, np.log((~self.key.astype(np.uint32)).view(np.float32)), knots)
+        score = (~(self.key >> np.uint64(32)).astype(np.uint32)).view(np.float32)
+        _fit(self.begin, np.log(score), knots)
         return knots
 
 
@@ -60,20 +63,55 @@ def fit_curves(query: IntArray, score: FloatArray, queries: int) -> NDArray[np.f
     return RankedScores.of(query[score > 0], score[score > 0], queries).curves()
 
 
-def _keys(query: IntArray, score: FloatArray) -> KeyArray:
-    """Positive floats sort like their bits, and integers sort much faster than pairs."""
-    bits = ~score.astype(np.float32).view(np.uint32)
-    return np.asarray(bits | (query.astype(np.uint64) << np.uint64(32)))
+@njit(cache=True, nogil=True)
+def _group(query, bits, begin, key):  # type: ignore[no-untyped-def]
+    """Put the keys of each query together, in the order given. Positive floats sort like bits."""
+    for i in range(len(query)):
+        begin[query[i] + 1] += 1
+    for i in range(1, len(begin)):
+        begin[i] += begin[i - 1]
+    room = begin[:-1].copy()
+    for i in range(len(query)):
+        key[room[query[i]]] = np.uint64(~bits[i]) << np.uint64(32) | np.uint64(i)
+        room[query[i]] += 1
 
 
 @njit(cache=True, nogil=True)
-def _rank(begin, key, query, own, rank):  # type: ignore[no-untyped-def]
-    taken = np.zeros(len(key), np.int32)  # equal scores that have a rank
-    for i in range(len(own)):
-        first, last = begin[query[i]], begin[query[i] + 1]
-        at = first + np.searchsorted(key[first:last], own[i])
-        taken[at] += 1
-        rank[i] = at - first + taken[at]
+def _sort_groups(begin, key):  # type: ignore[no-untyped-def]
+    """Sort the keys of each query; many of them by their upper bytes, as the lower ones ascend."""
+    counts, room = np.empty(256, np.int64), np.empty(0, np.uint64)
+    for group in range(len(begin) - 1):
+        own = key[begin[group] : begin[group + 1]]
+        if len(own) < FEW:
+            own.sort()
+            continue
+        if len(room) < len(own):
+            room = np.empty(2 * len(own), np.uint64)
+        other = room[: len(own)]
+        for shift in (32, 40, 48, 56):
+            _sort_by_byte(own, other, np.uint64(shift), counts)
+            own, other = other, own
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_byte(key, into, shift, counts):  # type: ignore[no-untyped-def]
+    counts[:] = 0
+    for i in range(len(key)):
+        counts[(key[i] >> shift) & np.uint64(255)] += 1
+    end = 0
+    for byte in range(256):
+        end, counts[byte] = end + counts[byte], end
+    for i in range(len(key)):
+        byte = (key[i] >> shift) & np.uint64(255)
+        into[counts[byte]] = key[i]
+        counts[byte] += 1
+
+
+@njit(cache=True, nogil=True)
+def _look_up(begin, key, value, found):  # type: ignore[no-untyped-def]
+    for query in range(len(begin) - 1):
+        for i in range(begin[query], begin[query + 1]):
+            found[key[i] & np.uint64(0xFFFFFFFF)] = value[i - begin[query] + 1]
 
 
 def scores_at(rank: int, curves: NDArray[np.float32]) -> FloatArray:

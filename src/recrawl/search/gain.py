@@ -52,48 +52,61 @@ def estimate_gains(
 
 @njit(cache=True, nogil=True)
 def _measure(old, new, queries, frequency, curves, a, c, gain):  # type: ignore[no-untyped-def]
-    """Visit the queries under the terms of each page's new copy, then those under lost terms."""
+    """Visit the queries under the terms of both copies of each page; skip those that cannot move.
+
+    If no term's score changes by more than `MIN_CHANGE`, their sum does not either.
+    """
+    begin, query, start, term, weight = queries
+    terms = len(begin) - 1
+    own, moves = np.empty(terms, np.int32), np.zeros(terms, np.bool_)
+    before, after = np.zeros((2, terms))  # the score of each term in both copies
+    for page in range(gain.shape[1]):
+        n = _hold(page, old, new, before, after, own, moves)
+        for t in own[:n]:
+            for at in range(begin[t], begin[t + 1]):
+                first, last = start[at], start[at + 1]
+                if not _count_moves(first, last, term, moves):
+                    continue
+                s1 = sum_terms(first, last, term, before) * weight[at]
+                s2 = sum_terms(first, last, term, after) * weight[at]
+                if abs(s2 - s1) > MIN_CHANGE * s1:
+                    often = frequency[query[at]]
+                    gained, then, now = _move(s1, s2, curves[query[at]], a)
+                    gain[0, page] += often * (c * gained)
+                    gain[1, page] += often * c * now - often * c * then
+                    gain[2, page] += often * c * now * s2 - often * c * then * s1
+        for t in own[:n]:
+            before[t] = after[t] = 0.0
+            moves[t] = False
+
+
+@njit(cache=True, nogil=True)
+def _hold(page, old, new, before, after, own, moves):  # type: ignore[no-untyped-def]
+    """Enter the scores of a page's terms; list the terms, and say which of them move."""
     old_start, old_term, old_score = old
     new_start, new_term, new_score = new
-    before, after = np.zeros((2, len(queries[0]) - 1))  # the score of each term in both copies
-    for page in range(gain.shape[1]):
-        olds = slice(old_start[page], old_start[page + 1])
-        news = slice(new_start[page], new_start[page + 1])
-        _hold(before, old_term[olds], old_score[olds])
-        _hold(after, new_term[news], new_score[news])
-        for t in new_term[news]:
-            _visit(page, t, before, after, queries, frequency, curves, a, c, gain)
-        for t in old_term[olds]:
-            if after[t] <= 0.0:
-                _visit(page, t, before, after, queries, frequency, curves, a, c, gain)
-        before[old_term[olds]] = 0.0
-        after[new_term[news]] = 0.0
+    n = 0
+    for i in range(old_start[page], old_start[page + 1]):
+        before[old_term[i]] = old_score[i]
+    for i in range(new_start[page], new_start[page + 1]):
+        t = new_term[i]
+        after[t], own[n] = new_score[i], t
+        moves[t] = abs(after[t] - before[t]) > MIN_CHANGE * before[t]
+        n += 1
+    for i in range(old_start[page], old_start[page + 1]):
+        t = old_term[i]
+        if after[t] <= 0.0 and not moves[t]:
+            own[n], moves[t] = t, True
+            n += 1
+    return n
 
 
 @njit(cache=True, nogil=True)
-def _hold(held, term, score):  # type: ignore[no-untyped-def]
-    for i in range(len(term)):
-        held[term[i]] = score[i]
-
-
-@njit(cache=True, nogil=True)
-def _visit(page, under, before, after, queries, frequency, curves, a, c, gain):  # type: ignore[no-untyped-def]
-    """Add the moves of a page in the answers to the queries under a term."""
-    begin, query, start, term, weight = queries
-    for at in range(begin[under], begin[under + 1]):
-        s1 = sum_terms(start[at], start[at + 1], term, before) * weight[at]
-        s2 = sum_terms(start[at], start[at + 1], term, after) * weight[at]
-        if abs(s2 - s1) > MIN_CHANGE * s1:
-            _add(page, s1, s2, frequency[query[at]], curves[query[at]], a, c, gain)
-
-
-@njit(cache=True, nogil=True)
-def _add(page, before, after, frequency, curve, a, c, gain):  # type: ignore[no-untyped-def]
-    """Add what a query asked so often contributes to the gain, the views and the visibility."""
-    gain[0, page] += frequency * move_gain(before, after, curve, a, c)
-    then, now = frequency * c * view_at(before, curve, a), frequency * c * view_at(after, curve, a)
-    gain[1, page] += now - then
-    gain[2, page] += now * after - then * before
+def _count_moves(first, last, term, moves):  # type: ignore[no-untyped-def]
+    n = 0
+    for i in range(first, last):
+        n += moves[term[i]]
+    return n
 
 
 @njit(cache=True, nogil=True)
@@ -105,24 +118,33 @@ def move_gain(before, after, curve, a, c):  # type: ignore[no-untyped-def]
     the pages between lie between s₁ and s₂. Computed in log ranks, where the curve and the view
     probability I are straight. `c` is `scale(a)`.
     """
+    return c * _move(before, after, curve, a)[0]
+
+
+@njit(cache=True, nogil=True)
+def _move(before, after, curve, a):  # type: ignore[no-untyped-def]
+    """The gain of a move, and I before and after it, all / c."""
     if curve[LOG_PAGES] == NO_PAGES:  # no page matched: this page is the whole answer
-        return c * after
+        return after, view_at(before, curve, a), view_at(after, curve, a)
     end = np.float64(curve[LOG_PAGES])
     then = log_rank(np.log(before), curve) if before > 0.0 else np.log(np.exp(end) + 1.0)
     now = log_rank(np.log(after), curve) if after > 0.0 else end
+    p_then, p_now = np.exp(-a * then), np.exp(-a * now)
     up = now < then
     low, high = (now, then) if up else (then, now)
-    first, last = np.exp(-a * low), np.exp(-a * high)
+    first, last = (p_now, p_then) if up else (p_then, p_now)
     views = first - last
     others = 0.0
     if high > end:  # the page had no rank: the last page moves
-        others = (np.exp(-a * end) - last) * np.exp(curve[PIECES])
-        high, last = end, np.exp(-a * end)
+        bottom = np.exp(-a * end)
+        others = (bottom - last) * np.exp(curve[PIECES])
+        high, last = end, bottom
     top = first * _score(after if up else before, low, curve)
     bottom = last * _score(before if up else after, high, curve)
     others += _passed(low, top, high, bottom, curve, a)
     gain = views * after - others if up else others - views * after
-    return c * (max(gain, 0.0) + (np.exp(-a * then) * after if before <= 0.0 else 0.0))
+    gain = max(gain, 0.0) + (p_then * after if before <= 0.0 else 0.0)
+    return gain, p_then if before > 0.0 else 0.0, p_now if after > 0.0 else 0.0
 
 
 @njit(cache=True, nogil=True)

@@ -211,7 +211,7 @@ class SearchImpact:
             query = scores.query - block[0]
             ranked = RankedScores.of(query, scores.score, len(block))
             self.curves[block] = ranked.curves()
-            p_view = p_by_rank[ranked.ranks(query, scores.score)]
+            p_view = ranked.at_ranks(p_by_rank)
             views, visibility = sum_views(scores, p_view, queries.frequency)
             self.views[held] += views
             self.visibility[held] += visibility

@@ -89,17 +89,18 @@ class QueryScores:
 
 def score_queries(counts: TermCounts, term_score: FloatArray, lists: QueryLists) -> QueryScores:
     """The queries of `lists` that each text matches, and its scores for them."""
-    texts = (counts.start, counts.term, term_score)
     start = np.zeros(len(counts.length) + 1, np.int64)
-    _score(texts, lists.columns, start, np.empty(0, np.int32), np.empty(0))
-    query, score = np.empty(int(start[-1]), np.int32), np.empty(int(start[-1]))
+    # As many as are looked up. Memory that no match fills is never touched.
+    most = int(np.diff(lists.begin)[counts.term].sum())
+    query, score = np.empty(most, np.int32), np.empty(most)
+    texts = (counts.start, counts.term, term_score)
     _score(texts, lists.columns, start, query, score)
-    return QueryScores(start, query, score)
+    return QueryScores(start, query[: start[-1]], score[: start[-1]])
 
 
 @njit(cache=True, nogil=True)
-def _score(texts, queries, room, found, score):  # type: ignore[no-untyped-def]
-    """Count the matches of each text into `room`; write them if `found` has room."""
+def _score(texts, queries, stop, found, score):  # type: ignore[no-untyped-def]
+    """Write the matches of each text, and where they stop."""
     own, own_term, own_score = texts
     begin, query, start, term, weight = queries
     held, n = np.zeros(len(begin) - 1), 0
@@ -111,12 +112,11 @@ def _score(texts, queries, room, found, score):  # type: ignore[no-untyped-def]
             for at in range(begin[own_term[i]], begin[own_term[i] + 1]):
                 total = sum_terms(start[at], start[at + 1], term, held)
                 if total > 0.0:
-                    if len(found):
-                        found[n], score[n] = query[at], total * weight[at]
+                    found[n], score[n] = query[at], total * weight[at]
                     n += 1
         for i in entries:
             held[own_term[i]] = 0.0
-        room[text + 1] = n
+        stop[text + 1] = n
 
 
 @njit(cache=True, nogil=True)

@@ -82,7 +82,7 @@ def sum_views(
 ) -> tuple[FloatArray, FloatArray]:
     """Views and visibility of each text, given the view probability at the rank of each match."""
     views, visibility = np.zeros((2, len(scores.start) - 1))
-    _sum(scores.start, p_view * frequency[scores.query], scores.score, views, visibility)
+    _sum(scores.start, scores.query, scores.score, p_view, frequency, views, visibility)
     return views, visibility
 
 
@@ -103,8 +103,9 @@ def _view_all(query, score, curves, exponent, p_view):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def _sum(start, often, score, views, visibility):  # type: ignore[no-untyped-def]
+def _sum(start, query, score, p_view, frequency, views, visibility):  # type: ignore[no-untyped-def]
     for text in range(len(views)):
         for at in range(start[text], start[text + 1]):
-            views[text] += often[at]
-            visibility[text] += often[at] * score[at]
+            often = p_view[at] * frequency[query[at]]
+            views[text] += often
+            visibility[text] += often * score[at]
