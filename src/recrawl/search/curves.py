@@ -7,7 +7,6 @@ logarithms of the four scores, then log L.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,102 +15,52 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recrawl.model import FloatArray, IntArray, KeyArray
+    from recrawl.model import FloatArray, IntArray
 
 PIECES = 3
 LOG_PAGES = PIECES + 1  #: the column of log L
 NO_PAGES = np.float32(-1.0)  #: log L where no page matches the query
-FEW = 64  #: keys that are sorted fastest by comparing them
 STEP = 1e-6  #: least fall of the log score from knot to knot, so that every score has a rank
-
-
-@dataclass(frozen=True)
-class RankedScores:
-    """The scores of all pages that match each query, best first, the earlier first of a tie.
-
-    Those of query q are at begin[q] to begin[q + 1]. A key is a score and where it was given,
-    packed so that keys ascend where scores fall.
-    """
-
-    begin: IntArray
-    key: KeyArray
-
-    @staticmethod
-    def of(query: IntArray, score: FloatArray, queries: int) -> RankedScores:
-        """Of scores > 0, in any order."""
-        begin, key = np.zeros(queries + 1, np.int64), np.empty(len(query), np.uint64)
-        _group(query, score.astype(np.float32).view(np.uint32), begin, key)
-        _sort_groups(begin, key)
-        return RankedScores(begin, key)
-
-    def at_ranks(self, value: FloatArray) -> FloatArray:
-        """value[rank] of each score, in the order in which they were given; the best has rank 1."""
-        found = np.empty(len(self.key))
-        _look_up(self.begin, self.key, value, found)
-        return found
-
-    def curves(self) -> NDArray[np.float32]:
-        """One row per query."""
-        knots = np.zeros((len(self.begin) - 1, LOG_PAGES + 1), np.float32)
-        score = (~(self.key >> np.uint64(32)).astype(np.uint32)).view(np.float32)
-        _fit(self.begin, np.log(score), knots)
-        return knots
 
 
 def fit_curves(query: IntArray, score: FloatArray, queries: int) -> NDArray[np.float32]:
     """One row per query, from the scores of all pages that match it, in any order."""
-    return RankedScores.of(query[score > 0], score[score > 0], queries).curves()
+    query, score = query[score > 0], score[score > 0].astype(np.float32)
+    begin = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=queries))])
+    knots = np.ones((queries, PIECES + 1, 2), np.float32)
+    _pick_all(score, begin, np.lexsort((-score, query)), knots)
+    return curves_through(np.diff(begin), knots)
 
 
 @njit(cache=True, nogil=True)
-def _group(query, bits, begin, key):  # type: ignore[no-untyped-def]
-    """Put the keys of each query together, in the order given. Positive floats sort like bits."""
-    for i in range(len(query)):
-        begin[query[i] + 1] += 1
-    for i in range(1, len(begin)):
-        begin[i] += begin[i - 1]
-    room = begin[:-1].copy()
-    for i in range(len(query)):
-        key[room[query[i]]] = np.uint64(~bits[i]) << np.uint64(32) | np.uint64(i)
-        room[query[i]] += 1
+def _pick_all(score, begin, place, knots):  # type: ignore[no-untyped-def]
+    for query in range(len(knots)):
+        pick_knots(score, place[begin[query] : begin[query + 1]], knots[query])
 
 
 @njit(cache=True, nogil=True)
-def _sort_groups(begin, key):  # type: ignore[no-untyped-def]
-    """Sort the keys of each query; many of them by their upper bytes, as the lower ones ascend."""
-    counts, room = np.empty(256, np.int64), np.empty(0, np.uint64)
-    for group in range(len(begin) - 1):
-        own = key[begin[group] : begin[group + 1]]
-        if len(own) < FEW:
-            own.sort()
-            continue
-        if len(room) < len(own):
-            room = np.empty(2 * len(own), np.uint64)
-        other = room[: len(own)]
-        for shift in (32, 40, 48, 56):
-            _sort_by_byte(own, other, np.uint64(shift), counts)
-            own, other = other, own
+def pick_knots(score, place, knots):  # type: ignore[no-untyped-def]
+    """Write the scores at the ranks around each knot, given the places of all scores by rank."""
+    for knot in range(PIECES + 1 if len(place) else 0):
+        low, high, _ = _ranks_around(knot, len(place))
+        knots[knot, 0], knots[knot, 1] = score[place[low - 1]], score[place[high - 1]]
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_byte(key, into, shift, counts):  # type: ignore[no-untyped-def]
-    counts[:] = 0
-    for i in range(len(key)):
-        counts[(key[i] >> shift) & np.uint64(255)] += 1
-    end = 0
-    for byte in range(256):
-        end, counts[byte] = end + counts[byte], end
-    for i in range(len(key)):
-        byte = (key[i] >> shift) & np.uint64(255)
-        into[counts[byte]] = key[i]
-        counts[byte] += 1
+def _ranks_around(knot, pages):  # type: ignore[no-untyped-def]
+    """The whole ranks on both sides of a knot, and how far it is from the first to the second."""
+    rank = np.exp(np.log(pages) * knot / PIECES)
+    low = min(int(rank), pages)
+    high = min(low + 1, pages)
+    part = (np.log(rank) - np.log(low)) / (np.log(high) - np.log(low)) if high > low else 0.0
+    return low, high, part
 
 
-@njit(cache=True, nogil=True)
-def _look_up(begin, key, value, found):  # type: ignore[no-untyped-def]
-    for query in range(len(begin) - 1):
-        for i in range(begin[query], begin[query + 1]):
-            found[key[i] & np.uint64(0xFFFFFFFF)] = value[i - begin[query] + 1]
+def curves_through(pages: IntArray, knots: NDArray[np.float32]) -> NDArray[np.float32]:
+    """One row per query, from how many pages match it and what `pick_knots` wrote."""
+    curves = np.zeros((len(pages), LOG_PAGES + 1), np.float32)
+    _fit(pages, np.log(knots), curves)
+    return curves
 
 
 def scores_at(rank: int, curves: NDArray[np.float32]) -> FloatArray:
@@ -121,25 +70,16 @@ def scores_at(rank: int, curves: NDArray[np.float32]) -> FloatArray:
 
 
 @njit(cache=True, nogil=True)
-def _fit(begin, logs, knots):  # type: ignore[no-untyped-def]
-    for query in range(len(knots)):
-        pages = begin[query + 1] - begin[query]
-        if pages == 0:
-            knots[query, LOG_PAGES] = NO_PAGES
-            continue
-        end = np.log(pages)
-        for knot in range(PIECES + 1):
-            rank = np.exp(end * knot / PIECES)
-            low = min(int(rank), pages)
-            high = min(low + 1, pages)
-            part = (
-                (np.log(rank) - np.log(low)) / (np.log(high) - np.log(low)) if high > low else 0.0
-            )
-            first, second = logs[begin[query] + low - 1], logs[begin[query] + high - 1]
-            knots[query, knot] = first + (second - first) * part
+def _fit(pages, logs, curves):  # type: ignore[no-untyped-def]
+    for query in range(len(curves)):
+        curve = curves[query]
+        curve[LOG_PAGES] = np.log(pages[query]) if pages[query] else NO_PAGES
+        for knot in range(PIECES + 1 if pages[query] else 0):
+            _, _, part = _ranks_around(knot, pages[query])
+            first, second = logs[query, knot]
+            curve[knot] = first + (second - first) * part
             if knot:
-                knots[query, knot] = min(knots[query, knot], knots[query, knot - 1] - STEP * knot)
-        knots[query, LOG_PAGES] = end
+                curve[knot] = min(curve[knot], curve[knot - 1] - STEP * knot)
 
 
 @njit(cache=True, nogil=True)

@@ -14,17 +14,16 @@ import xxhash
 
 from recrawl.files import whole_file
 from recrawl.model import DAY
-from recrawl.search.curves import LOG_PAGES, RankedScores
+from recrawl.search.answers import answer_queries
 from recrawl.search.gain import estimate_gains
 from recrawl.search.link_scores import LINK_SCORES, links_between
 from recrawl.search.page_terms import PageTerms
-from recrawl.search.query_scores import QueryLists, query_blocks, score_queries
+from recrawl.search.query_scores import QueryLists, score_queries
 from recrawl.search.scoring import CorpusStatistics, scoring
 from recrawl.search.terms import count_terms
 from recrawl.search.views import (
     DEFAULT_EXPONENT,
     estimate_views,
-    sum_views,
     view_exponent,
     view_probabilities,
 )
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
 REFIT_SHARE, LINKS_REFIT_SHARE = 1.0, 0.1
 FILE = "measured.npz"
 TEXTS_READ = 2_000  #: texts in memory at a time
-MATCHES_HELD = (
-    20_000_000  #: matches of queries and pages in memory at a time, while curves are fitted
-)
 MIN_DAYS = 1.0 / 86_400  #: between two visits
 #: What is kept of each page: the name in the file, and the value of a page without a copy.
 COLUMNS = {
@@ -195,26 +191,16 @@ class SearchImpact:
             self._refit(held)
 
     def _refit(self, held: IntArray) -> None:
-        """Fit the curves to the copies held of these pages; memory for some queries at a time."""
+        """Fit the curves to the copies held of these pages."""
         queries, counts = self.workload, self.terms.take(held)
         self.corpus = CorpusStatistics.of(counts, len(queries.vocabulary))
         self._make_lists()
-        term_score = self._scores(counts, held)
-        p_by_rank = view_probabilities(len(held), self.exponent)
-        self.curves = np.empty((len(queries), LOG_PAGES + 1), np.float32)
+        assert self.lists is not None
+        p_view = view_probabilities(len(held), self.exponent)
         self.views[:] = self.visibility[:] = 0.0
-        for block in query_blocks(queries.terms, self.corpus.holding, MATCHES_HELD):
-            lists = QueryLists.of(
-                queries.terms, self.corpus.holding, block, mean=self._scores_pages
-            )
-            scores = score_queries(counts, term_score, lists)
-            query = scores.query - block[0]
-            ranked = RankedScores.of(query, scores.score, len(block))
-            self.curves[block] = ranked.curves()
-            p_view = ranked.at_ranks(p_by_rank)
-            views, visibility = sum_views(scores, p_view, queries.frequency)
-            self.views[held] += views
-            self.visibility[held] += visibility
+        self.curves, self.views[held], self.visibility[held] = answer_queries(
+            counts, self._scores(counts, held), self.lists, p_view, queries.frequency
+        )
         self.since_fit = 0
 
     @property

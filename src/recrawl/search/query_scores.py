@@ -13,8 +13,6 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from recrawl.model import FloatArray, IntArray
@@ -39,43 +37,26 @@ class QueryLists:
     weight: FloatArray
 
     @staticmethod
-    def of(
-        terms: QueryTerms, holding: IntArray, queries: IntArray | None = None, *, mean: bool = False
-    ) -> QueryLists:
-        """The lists of some queries, or of all; `holding` is how many documents hold each term.
+    def of(terms: QueryTerms, holding: IntArray, *, mean: bool = False) -> QueryLists:
+        """The lists of queries; `holding` is how many documents hold each term.
 
         `mean` takes the mean of the terms' scores: for scores that are those of the page.
         """
         starts, term = terms
-        rows = np.arange(len(starts) - 1) if queries is None else queries
-        counts = np.diff(starts)[rows]
-        owner = np.repeat(np.arange(len(rows)), counts)
-        first = np.cumsum(counts) - counts
-        term = term[np.arange(counts.sum()) + (starts[rows] - first)[owner]]
+        counts, first = np.diff(starts), starts[:-1]
+        owner = np.repeat(np.arange(len(counts)), counts)
         term = term[np.lexsort((term, holding[term], owner))]
         order = np.argsort(term[first], kind="stable")
         start = np.concatenate([[0], np.cumsum(counts[order])])
         at = np.arange(start[-1]) + np.repeat(first[order] - start[:-1], counts[order])
         begin = np.searchsorted(term[first][order], np.arange(len(holding) + 1))
-        weight = 1.0 / counts[order] if mean else np.ones(len(rows))
-        return QueryLists(begin, rows[order], start, term[at], weight)
+        weight = 1.0 / counts[order] if mean else np.ones(len(order))
+        return QueryLists(begin, order, start, term[at], weight)
 
     @property
     def columns(self) -> tuple[Any, ...]:
         """As kernels take them."""
         return self.begin, self.query, self.start, self.term, self.weight
-
-
-def query_blocks(terms: QueryTerms, holding: IntArray, most: int) -> Iterator[IntArray]:
-    """All queries, in blocks that match at most `most` documents together, or of one query."""
-    start, term = terms
-    bound = np.cumsum(np.minimum.reduceat(holding[term], start[:-1])) if len(term) else term
-    begin = 0
-    while begin < len(bound):
-        before = bound[begin - 1] if begin else 0
-        end = max(int(np.searchsorted(bound, before + most, side="right")), begin + 1)
-        yield np.arange(begin, end)
-        begin = end
 
 
 @dataclass(frozen=True)

@@ -72,17 +72,9 @@ def estimate_views(
 
     `frequency` is how often each query is asked.
     """
-    p_view = np.empty(len(scores.score))
-    _view_all(scores.query, scores.score, curves, exponent, p_view)
-    return sum_views(scores, scale(exponent) * p_view, frequency)
-
-
-def sum_views(
-    scores: QueryScores, p_view: FloatArray, frequency: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Views and visibility of each text, given the view probability at the rank of each match."""
     views, visibility = np.zeros((2, len(scores.start) - 1))
-    _sum(scores.start, scores.query, scores.score, p_view, frequency, views, visibility)
+    columns = (scores.start, scores.query, scores.score)
+    _view_all(columns, scale(exponent) * frequency, curves, exponent, views, visibility)
     return views, visibility
 
 
@@ -97,15 +89,10 @@ def view_at(score, curve, exponent):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _view_all(query, score, curves, exponent, p_view):  # type: ignore[no-untyped-def]
-    for at in range(len(query)):
-        p_view[at] = view_at(score[at], curves[query[at]], exponent)
-
-
-@njit(cache=True, nogil=True)
-def _sum(start, query, score, p_view, frequency, views, visibility):  # type: ignore[no-untyped-def]
+def _view_all(scores, frequency, curves, exponent, views, visibility):  # type: ignore[no-untyped-def]
+    start, query, score = scores
     for text in range(len(views)):
         for at in range(start[text], start[text + 1]):
-            often = p_view[at] * frequency[query[at]]
+            often = frequency[query[at]] * view_at(score[at], curves[query[at]], exponent)
             views[text] += often
             visibility[text] += often * score[at]
