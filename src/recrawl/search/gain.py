@@ -52,32 +52,43 @@ def estimate_gains(
 
 @njit(cache=True, nogil=True)
 def _measure(old, new, queries, frequency, curves, a, c, gain):  # type: ignore[no-untyped-def]
-    """Visit the queries under the terms of both copies of each page; skip those that cannot move.
-
-    If no term's score changes by more than `MIN_CHANGE`, their sum does not either.
-    """
-    begin, query, start, term, weight = queries
-    terms = len(begin) - 1
+    """Add up what queries contribute to the gain, the views and the visibility of each page."""
+    terms, most = len(queries[0]) - 1, len(queries[1])
     own, moves = np.empty(terms, np.int32), np.zeros(terms, np.bool_)
     before, after = np.zeros((2, terms))  # the score of each term in both copies
+    query, scores = np.empty(most, np.int64), np.empty((most, 2))  # those that move
     for page in range(gain.shape[1]):
         n = _hold(page, old, new, before, after, own, moves)
-        for t in own[:n]:
-            for at in range(begin[t], begin[t + 1]):
-                first, last = start[at], start[at + 1]
-                if not _count_moves(first, last, term, moves):
-                    continue
-                s1 = sum_terms(first, last, term, before) * weight[at]
-                s2 = sum_terms(first, last, term, after) * weight[at]
-                if abs(s2 - s1) > MIN_CHANGE * s1:
-                    often = frequency[query[at]]
-                    gained, then, now = _move(s1, s2, curves[query[at]], a)
-                    gain[0, page] += often * (c * gained)
-                    gain[1, page] += often * c * now - often * c * then
-                    gain[2, page] += often * c * now * s2 - often * c * then * s1
+        found = _compare(own[:n], moves, before, after, queries, query, scores)
+        for i in range(found):
+            often, (s1, s2) = frequency[query[i]] * c, scores[i]
+            gained, then, now = _move(s1, s2, curves[query[i]], a)
+            gain[0, page] += often * gained
+            gain[1, page] += often * (now - then)
+            gain[2, page] += often * (now * s2 - then * s1)
         for t in own[:n]:
             before[t] = after[t] = 0.0
             moves[t] = False
+
+
+@njit(cache=True, nogil=True)
+def _compare(own, moves, before, after, queries, found, scores):  # type: ignore[no-untyped-def]
+    """Write the queries for which the page's score moves, and both scores; say how many they are.
+
+    If the score of no term changes by more than `MIN_CHANGE`, the sum of them does not either.
+    """
+    begin, query, start, term, weight = queries
+    n = 0
+    for t in own:
+        for at in range(begin[t], begin[t + 1]):
+            first, last = start[at], start[at + 1]
+            if _has_move(first, last, term, moves):
+                s1 = sum_terms(first, last, term, before) * weight[at]
+                s2 = sum_terms(first, last, term, after) * weight[at]
+                if abs(s2 - s1) > MIN_CHANGE * s1:
+                    found[n], scores[n, 0], scores[n, 1] = query[at], s1, s2
+                    n += 1
+    return n
 
 
 @njit(cache=True, nogil=True)
@@ -102,11 +113,10 @@ def _hold(page, old, new, before, after, own, moves):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def _count_moves(first, last, term, moves):  # type: ignore[no-untyped-def]
-    n = 0
-    for i in range(first, last):
-        n += moves[term[i]]
-    return n
+def _has_move(first, last, term, moves):  # type: ignore[no-untyped-def]
+    while first < last and not moves[term[first]]:
+        first += 1
+    return first < last
 
 
 @njit(cache=True, nogil=True)
