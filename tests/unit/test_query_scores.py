@@ -10,14 +10,15 @@ import pytest
 
 from recrawl.policies.user_centric import gain_per_change
 from recrawl.search.answers import answer_queries
-from recrawl.search.curves import fit_curves
+from recrawl.search.curves import fit_curves, log_rank, log_score
+from recrawl.search.gain import estimate_gains, move_gain
 from recrawl.search.impact import SearchImpact
 from recrawl.search.matches import find_matches
 from recrawl.search.quality import exact_gains, visibility
 from recrawl.search.query_scores import QueryLists, score_queries
 from recrawl.search.scoring import CorpusStatistics, scoring
 from recrawl.search.terms import count_terms
-from recrawl.search.views import view_probabilities
+from recrawl.search.views import scale, view_at, view_probabilities
 from recrawl.search.workload import build_workload
 
 WORDS = [f"w{i}" for i in range(12)]
@@ -114,6 +115,66 @@ def test_answers_are_those_of_a_plain_search(seed, mean):
         longest = max(longest, len(score))
     np.testing.assert_allclose([views, seen], expected, rtol=1e-9)
     assert longest > 64
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(3, 6), (6, 3), (3, 99), (99, 3), (0.01, 6), (6, 0.01), (0.01, 99), (6, 0), (0, 6), (0, 99)],
+)
+def test_the_gain_of_a_move_is_the_integral_over_the_ranks_passed(before, after):
+    """By trapezoids in x = log r: −I′(r) dr = a·exp(−a·x) dx. Scores of the 40 pages: 20 to 0.5.
+
+    A page without a score comes from rank 41, and drops to rank 40 without one.
+    """
+    a = 1.3
+    curve = fit_curves(np.zeros(40, np.int64), 20.0 / np.arange(1.0, 41.0), 1)[0]
+    then = log_rank(np.log(before), curve) if before else np.log(41)
+    now = log_rank(np.log(after), curve) if after else np.log(40)
+    x = np.linspace(now, then, 50_001)
+    fall = after - np.exp([log_score(at, curve) for at in x])
+    exact = np.trapezoid(a * np.exp(-a * x) * fall, x) + (0 if before else after * 41**-a)
+    assert move_gain(before, after, curve, a, 0.4) == pytest.approx(0.4 * exact, rel=1e-5)
+
+
+@pytest.mark.parametrize("mean", [False, True])
+def test_gains_are_sums_over_all_queries_that_move(mean):
+    """Of each page and each query, one by one; changes of up to a tenth are ignored."""
+    rng = random.Random(11)
+    workload, old = some_queries(rng), some_texts(rng, 60)
+    old = [text.replace("w11", "x") for text in old]  # no page matches its queries before
+    ways = (lambda t: t, lambda t: f"{t} x", lambda t: some_texts(rng, 1)[0], lambda t: f"{t} w11")
+    new = [rng.choice(ways)(text) for text in old]
+    size, a = len(workload.vocabulary), 1.7
+    counts = [count_terms(texts, workload.vocabulary) for texts in (old, new)]
+    corpus = CorpusStatistics.of(counts[0], size)
+    copies = [(one, scoring("tfidf")(one, corpus)) for one in counts]
+    lists = QueryLists.of(workload.terms, corpus.holding, mean=mean)
+    p_view, often = view_probabilities(60, a), workload.frequency
+    curves, *_ = answer_queries(*copies[0], lists, p_view, often)
+    assert (curves[:, 4] == -1.0).any()
+
+    held = np.zeros((2, 60, size))
+    for copy, (one, score) in enumerate(copies):
+        held[copy, one.texts(), one.term] = score
+    expected, ignored = np.zeros((3, 60)), 0
+    for q, first, last in zip(
+        range(len(workload)), workload.start, workload.start[1:], strict=False
+    ):
+        own = held[:, :, workload.term[first:last]]
+        scores = np.where((own > 0).all(axis=2), own.mean(axis=2) if mean else own.sum(axis=2), 0.0)
+        for page, (s1, s2) in enumerate(scores.T):
+            ignored += 0.0 < abs(s2 - s1) <= 0.1 * s1
+            if abs(s2 - s1) > 0.1 * s1:
+                then, now = (scale(a) * view_at(s, curves[q], a) for s in (s1, s2))
+                moved = (
+                    move_gain(s1, s2, curves[q], a, scale(a)),
+                    now - then,
+                    now * s2 - then * s1,
+                )
+                expected[:, page] += often[q] * np.array(moved)
+    assert ignored > 20
+    found = estimate_gains(*copies, lists, often, curves, a)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)
 
 
 def impact_after(workload, *rounds):
