@@ -122,12 +122,12 @@ def test_answers_are_those_of_a_plain_search(seed, mean):
     [(3, 6), (6, 3), (3, 99), (99, 3), (0.01, 6), (6, 0.01), (0.01, 99), (6, 0), (0, 6), (0, 99)],
 )
 def test_the_gain_of_a_move_is_the_integral_over_the_ranks_passed(before, after):
-    """By trapezoids in x = log r: −I′(r) dr = a·exp(−a·x) dx. Scores of the 40 pages: 20 to 0.5.
+    """By trapezoids in x = log r: −I′(r) dr = a·exp(−a·x) dx. Scores of the 40 pages: 20 to 0.33.
 
     A page without a score comes from rank 41, and drops to rank 40 without one.
     """
     a = 1.3
-    curve = fit_curves(np.zeros(40, np.int64), 20.0 / np.arange(1.0, 41.0), 1)[0]
+    curve = fit_curves(np.zeros(40, np.int64), 20.0 * 0.9 ** np.arange(40.0), 1)[0]
     then = log_rank(np.log(before), curve) if before else np.log(41)
     now = log_rank(np.log(after), curve) if after else np.log(40)
     x = np.linspace(now, then, 50_001)
@@ -215,6 +215,16 @@ def test_a_word_of_a_query_is_worth_nothing_without_the_others():
     assert impact.gain[2] > 0.0  # entered the answer
     gone = impact_after(workload, ["cat dog", "cat dog"], ["cat dog", "cat"])
     assert gone.views[1] == gone.visibility[1] == 0.0
+
+
+def test_gains_and_views_of_refreshes_add_up():
+    workload = build_workload(["cat", "dog", "bird"], np.ones(3))
+    rounds = [["cat x", "dog x"], ["cat dog", "dog x"], ["cat dog", "dog x"], ["x bird", "dog x"]]
+    seen = [impact_after(workload, *rounds[:n]) for n in (1, 2, 3, 4)]
+    assert seen[0].views[0] < seen[1].views[0] == seen[2].views[0] > seen[3].views[0] > 0.0
+    assert 0.0 < seen[1].gain[0] == seen[2].gain[0] < seen[3].gain[0]
+    assert seen[3].daily_gain.tolist() == seen[3].gain.tolist()  # a day apart each
+    assert seen[3].changes.tolist() == [3.0, 3.0]
 
 
 def test_gains_of_whole_queries_are_near_exact_ones():
