@@ -76,17 +76,19 @@ def _counting(outcome: ModeResults, kind: str) -> str:
 
 
 def _history(outcome: ModeResults, kind: str) -> str:
-    """Does more history help?"""
+    """Does more history help, by more than splits differ?"""
     runs = [run["scores"] for run in outcome.runs(kind, "presence")]
     full = str(len(runs[0]) - 2)  # but for the baseline and no history
 
     def mean(name: str, metric: str = "accuracy (b)") -> float:
         return float(np.mean([run[name][metric] for run in runs]))
 
+    gains = [run[full]["accuracy (b)"] - run["0"]["accuracy (b)"] for run in runs]
+    surely = np.mean(gains) > (np.std(gains, ddof=1) if len(gains) > 1 else 0.0)
     shown = dict.fromkeys(["0", str(min(1, int(full))), full])
     steps = ", ".join(f"{mean(history):.2f} with {history}" for history in shown)
     return (
-        f"**More history {'helps' if mean(full) > mean('0') else 'does not help'} to say whether "
+        f"**More history {'helps' if surely else 'does not surely help'} to say whether "
         f"new {kind} links come**: balanced accuracy {steps} intervals, and {mean('NNL-Pr'):.2f} "
         "of the class of the interval before (NNL-Pr). The paper finds the largest step from 0 to "
         f"1. Class weights buy recall: precision is {mean(full, 'precision'):.2f} at a recall of "
