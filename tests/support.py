@@ -14,10 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recrawl.history import Store
+from recrawl.lab.trace import read_trace
+from recrawl.model import DAY
 from recrawl.search.workload import Workload, build_workload
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from recrawl.lab.trace import Trace
 
 BATCH = 300
 
@@ -69,6 +73,37 @@ def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]
     pq.write_table(table, folder / "versions.parquet")
     (folder / "README.md").write_text("Window: 2026-01-01 .. 2026-01-11\n")
     return folder
+
+
+def daily_trace(folder: Path, texts: dict[str, list[str]]) -> Trace:
+    """A trace of pages whose text on each day since 1970-01-01 is given."""
+    rows = [(url, day, text) for url in sorted(texts) for day, text in enumerate(texts[url])]
+    url, day, text = zip(*rows, strict=True)
+    table = {
+        "url": url,
+        "valid_from": pa.array([d * 86_400 for d in day], pa.timestamp("s", tz="UTC")),
+        "status": [200] * len(rows),
+        "text": text,
+        "links": pa.array([[]] * len(rows), pa.list_(pa.string())),
+    }
+    folder.mkdir()
+    pq.write_table(pa.table(table), folder / "versions.parquet")
+    return read_trace(folder, window=(0.0, (len(texts[url[0]]) - 1) * DAY))
+
+
+class GivenScores:
+    """A policy with the scores given."""
+
+    name = "given"
+
+    def __init__(self, score):
+        self.scores = np.asarray(score, float)
+
+    def score(self, pages, now):
+        return self.scores
+
+    def learn(self, history, pages, now):
+        pass
 
 
 def make_workload() -> Workload:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import GivenScores
 
 from recrawl.checks import sample_pages
 from recrawl.errors import BadInput
@@ -17,21 +18,6 @@ from recrawl.planner.rules import Rule
 from recrawl.random import random_bits
 
 NOW = 1_800_000_000.0
-
-
-class Given:
-    """A policy with the scores given."""
-
-    name = "given"
-
-    def __init__(self, score):
-        self.scores = np.asarray(score, float)
-
-    def score(self, pages, now):
-        return self.scores
-
-    def learn(self, history, pages, now):
-        pass
 
 
 class Past:
@@ -75,7 +61,7 @@ pages_and_scores = st.lists(
 def test_no_choice_within_the_caps_is_better(rows, fetches, cap):
     hosts, score = [r[0] for r in rows], np.array([r[1] for r in rows])
     chosen = ids(
-        plan(Past(hosts), Budget(fetches=fetches, host_cap=cap), now=NOW, policy=Given(score))
+        plan(Past(hosts), Budget(fetches=fetches, host_cap=cap), now=NOW, policy=GivenScores(score))
     )
     assert len(set(chosen)) == len(chosen) <= fetches
     assert max(np.bincount(np.array(hosts)[chosen], minlength=1), default=0) <= cap
@@ -105,12 +91,12 @@ def test_best_first_and_ties_by_the_seed_in_any_row_order(rows, fetches, cap, se
     hosts, score = [r[0] for r in rows], np.array([r[1] for r in rows])
     past = Past(hosts)
     budget = Budget(fetches=fetches, host_cap=cap)
-    chosen = ids(plan(past, budget, now=NOW, policy=Given(score), seed=seed))
+    chosen = ids(plan(past, budget, now=NOW, policy=GivenScores(score), seed=seed))
     ties = random_bits(past.pages().key, seed)
     assert chosen == sorted(chosen, key=lambda i: (-score[i], ties[i]))
     shuffle = np.random.default_rng(seed).permutation(len(rows))
     past._pages = past._pages.take(shuffle)
-    assert ids(plan(past, budget, now=NOW, policy=Given(score[shuffle]), seed=seed)) == chosen
+    assert ids(plan(past, budget, now=NOW, policy=GivenScores(score[shuffle]), seed=seed)) == chosen
 
 
 @settings(max_examples=100, deadline=None)
@@ -122,7 +108,7 @@ def test_byte_budget_is_never_exceeded_and_takes_what_fits(size, limit):
     size = [2.0, *size]
     past = Past([0] * len(size), bytes=np.array(size))
     score = np.arange(len(size), 0, -1.0)
-    chosen = ids(plan(past, Budget(bytes=limit), now=NOW, policy=Given(score)))
+    chosen = ids(plan(past, Budget(bytes=limit), now=NOW, policy=GivenScores(score)))
     known = [s for s in size if s == s]
     cost = [s if s == s else (np.mean(known) if known else 0.0) for s in size]
     left, expected = limit, []
@@ -139,7 +125,7 @@ def test_exploration_takes_its_share_from_the_oldest(n, explore, fetches):
     seen = NOW - np.random.default_rng(n).permutation(n) * 3600.0 - 1
     past = Past([0] * n, last_visit=seen, last_attempt=seen)
     chosen = plan(
-        past, Budget(fetches=fetches, explore=explore), now=NOW, policy=Given(np.zeros(n))
+        past, Budget(fetches=fetches, explore=explore), now=NOW, policy=GivenScores(np.zeros(n))
     )
     share = int(explore * min(fetches, n))
     assert len(chosen) == min(fetches, n)
@@ -158,24 +144,26 @@ def test_a_bad_budget_is_refused():
     ):
         past = Past([0], bytes=np.array([np.nan]))
         with pytest.raises(BadInput, match="Budget"):
-            plan(past, budget, now=NOW, policy=Given([1.0]))
+            plan(past, budget, now=NOW, policy=GivenScores([1.0]))
 
 
 def test_a_plan_cannot_be_made_for_a_time_before_the_last_visit():
     past = Past([0], last_attempt=np.array([NOW]))
     for now in (NOW - 1.1 * DAY, np.nan, np.inf):
         with pytest.raises(BadInput, match="now must be"):
-            plan(past, 1, now=now, policy=Given([1.0]))
-    assert len(plan(past, 1, now=NOW - 60.0, policy=Given([1.0]))) == 1  # a clock was set back
+            plan(past, 1, now=now, policy=GivenScores([1.0]))
+    assert (
+        len(plan(past, 1, now=NOW - 60.0, policy=GivenScores([1.0]))) == 1
+    )  # a clock was set back
 
 
 def test_ties_by_id_are_the_lowest_ids():
-    chosen = plan(Past([0] * 20), 5, now=NOW, policy=Given(np.ones(20)), ties="id")
+    chosen = plan(Past([0] * 20), 5, now=NOW, policy=GivenScores(np.ones(20)), ties="id")
     assert ids(chosen) == [0, 1, 2, 3, 4]
 
 
 def test_nan_scores_go_last():
-    chosen = plan(Past([0] * 3), 3, now=NOW, policy=Given([np.nan, 1.0, -np.inf]))
+    chosen = plan(Past([0] * 3), 3, now=NOW, policy=GivenScores([np.nan, 1.0, -np.inf]))
     assert ids(chosen)[0] == 1
     assert len(chosen) == 3
 
@@ -203,7 +191,7 @@ def test_rules_pin_never_intervals_and_weight():
         Rule("*", weight=1.0),
         Rule("*/heavy", weight=10.0),
     ]
-    chosen = plan(past, 10, now=NOW, policy=Given([0, 9, 9, 0, 1, 5]), rules=rules)
+    chosen = plan(past, 10, now=NOW, policy=GivenScores([0, 9, 9, 0, 1, 5]), rules=rules)
     assert [u.rsplit("/", 1)[1] for u in chosen.urls()] == ["pin", "overdue", "heavy", "plain"]
     reasons = [r["reason"].split(";")[0] for r in chosen.records()]
     assert reasons[:2] == ["pinned", "overdue by rule"]
@@ -211,14 +199,17 @@ def test_rules_pin_never_intervals_and_weight():
 
 def test_failing_page_backs_off_and_comes_back():
     past = Past([0], failures=np.array([4]), last_attempt=np.array([NOW]))
-    assert len(plan(past, 1, now=NOW + 3600 * 7.9, policy=Given([1.0]))) == 0
-    assert len(plan(past, 1, now=NOW + 3600 * 8, policy=Given([1.0]))) == 1
+    assert len(plan(past, 1, now=NOW + 3600 * 7.9, policy=GivenScores([1.0]))) == 0
+    assert len(plan(past, 1, now=NOW + 3600 * 8, policy=GivenScores([1.0]))) == 1
     past = Past([0], failures=np.array([2_000_000]), last_attempt=np.array([NOW]))
-    assert len(plan(past, 1, now=NOW + 31 * 86_400, policy=Given([1.0]))) == 1
+    assert len(plan(past, 1, now=NOW + 31 * 86_400, policy=GivenScores([1.0]))) == 1
 
 
 def test_host_delay_bounds_what_fits_into_a_cycle():
     chosen = plan(
-        Past([0] * 9 + [1]), Budget(host_delay=600, every=1800), now=NOW, policy=Given(np.ones(10))
+        Past([0] * 9 + [1]),
+        Budget(host_delay=600, every=1800),
+        now=NOW,
+        policy=GivenScores(np.ones(10)),
     )
     assert sorted(np.bincount(chosen.pages.host)) == [1, 3]

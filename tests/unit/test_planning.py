@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support import GivenScores
 
 from recrawl.checks import sample_pages
 from recrawl.checks.sample import SampleHistory
@@ -29,21 +30,6 @@ from recrawl.random import random_bits
 
 NOW = 1_800_000_000.0
 HOUR = 3600.0
-
-
-class Scores:
-    """A policy with the scores given."""
-
-    name = "scores"
-
-    def __init__(self, score):
-        self.scores = np.asarray(score, float)
-
-    def score(self, pages, now):
-        return self.scores
-
-    def learn(self, history, pages, now):
-        pass
 
 
 def pages(n, **columns):
@@ -70,7 +56,7 @@ def candidates(score, budget, **columns):
     n, rule = len(score), columns.pop("rules", rules(len(score)))
     return Candidates(
         pages=pages(n, **columns),
-        policy=Scores(score),
+        policy=GivenScores(score),
         score=np.asarray(score, float),
         ties=np.arange(n, dtype=np.uint64),
         rules=rule,
@@ -263,7 +249,7 @@ def test_a_history_in_words():
 
 def test_rows_of_a_plan_and_its_head():
     some = pages(4, last_visit=np.array([NOW - DAY, np.nan, NOW, NOW]), n_visits=np.full(4, 1))
-    made = plan(SampleHistory(some), Budget(fetches=3), now=NOW, policy=Scores([1, 4, 2, 3]))
+    made = plan(SampleHistory(some), Budget(fetches=3), now=NOW, policy=GivenScores([1, 4, 2, 3]))
     rows = list(made.records())
     assert [row["rank"] for row in rows] == [1, 2, 3]
     assert [row["score"] for row in rows] == [4.0, 3.0, 2.0]
@@ -277,9 +263,9 @@ def test_rows_of_a_plan_and_its_head():
 
 def test_a_plan_for_a_time_up_to_a_day_before_the_last_visit_is_made_for_that_visit():
     some = pages(2, last_attempt=np.array([NOW, NOW - DAY]))
-    made = plan(SampleHistory(some), 1, now=NOW - DAY, policy=Scores([1, 2]))
+    made = plan(SampleHistory(some), 1, now=NOW - DAY, policy=GivenScores([1, 2]))
     assert made.now == NOW
-    assert plan(SampleHistory(some), 1, now=NOW + 5, policy=Scores([1, 2])).now == NOW + 5
+    assert plan(SampleHistory(some), 1, now=NOW + 5, policy=GivenScores([1, 2])).now == NOW + 5
 
 
 def test_p_change_is_that_of_the_smoothed_rate():
@@ -290,16 +276,16 @@ def test_p_change_is_that_of_the_smoothed_rate():
         exposure=np.array([1.0]),
         last_visit=np.array([NOW - 2 * DAY]),
     )
-    made = plan(SampleHistory(some), 1, now=NOW, policy=Scores([1]))
+    made = plan(SampleHistory(some), 1, now=NOW, policy=GivenScores([1]))
     assert made.p_change[0] == pytest.approx(1 - np.exp(-2.0))
 
 
 def test_equal_scores_go_by_a_draw_with_the_seed_or_by_id():
     some = pages(9)
     for seed in (0, 3):
-        made = plan(SampleHistory(some), 9, now=NOW, policy=Scores(np.ones(9)), seed=seed)
+        made = plan(SampleHistory(some), 9, now=NOW, policy=GivenScores(np.ones(9)), seed=seed)
         assert made.pages.page_id.tolist() == np.argsort(random_bits(some.key, seed)).tolist()
-    made = plan(SampleHistory(some), 4, now=NOW, policy=Scores(np.ones(9)), ties="id")
+    made = plan(SampleHistory(some), 4, now=NOW, policy=GivenScores(np.ones(9)), ties="id")
     assert made.pages.page_id.tolist() == [0, 1, 2, 3]
 
 

@@ -90,5 +90,5 @@ class HitModel:
         return np.asarray(rate)
 
     def rows(self, pages: Pages) -> IntArray:
-        """Row of each page in the state, -1 for a page that is new."""
+        """The row of each page in the state; -1 for a new page."""
         return rows_of(pages.key, self.state.key)

@@ -59,7 +59,7 @@ def versions_by_cycle(trace: Trace, every: float) -> NDArray[np.int64]:
 
 
 def observed_share(trace: Trace, *, every: float = DAY) -> float:
-    """The share of all pages and cycles in which the trace was observed, not assumed."""
+    """The share of all pages and cycles that were observed; the rest is assumed."""
     if trace.certain is None:
         return 1.0
     return float(trace.certain[versions_by_cycle(trace, every)].mean())

@@ -32,7 +32,7 @@ class TraceClaims:
     seen: FloatArray  #: when the claim is there to be read
 
     def among(self, pages: BoolArray) -> TraceClaims:
-        """The claims about some of the pages, which are numbered anew."""
+        """The claims about some of the pages; these get new numbers."""
         kept = pages[self.page]
         number = np.cumsum(pages) - 1
         columns = {name: column[kept] for name, column in vars(self).items()}

@@ -51,7 +51,7 @@ def replay(
     quality of answers is measured too. `weights` is a CSV file of url, weight. `impute` guesses
     what failed visits of a store would have shown. `keep` is a folder for the raw runs. The
     other options are host_cap, parts, warm_up, discover, ties, signals and seeds. `progress` is
-    called with the name of each run that is done. Several files are replayed in parallel.
+    called with the name of each finished run. Several files are replayed in parallel.
     """
     aims = [policy_for(each, queries if "search" in each else None) for each in _list(objective)]
     names = [*_list(policies), *aims] or [DEFAULT_POLICY]

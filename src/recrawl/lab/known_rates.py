@@ -41,7 +41,7 @@ def rates(trace: Trace) -> FloatArray:
 def best(rate: FloatArray, budget: float, *, most: float = np.inf) -> dict[str, float]:
     """The best change ratio, freshness, age in days and share of the worth of ephemeral content.
 
-    For a budget of visits a day; the change ratio has at `most` so many visits to one page.
+    `budget` is in visits a day. For the change ratio, a page gets at most `most` visits a day.
     """
     moving = rate[rate > 0]
     if not moving.size:

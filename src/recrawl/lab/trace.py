@@ -351,7 +351,7 @@ def _contents(text: pa.Array, links: LinkTable) -> KeyArray:
 
 
 def _sizes(text: pa.Array) -> FloatArray:
-    """The bytes of each text in UTF-8, which is all a trace knows of a body; NaN without a text."""
+    """The UTF-8 bytes of each text; NaN without one. A trace knows no other size of a body."""
     sizes = pc.binary_length(text.cast(pa.binary())).cast(pa.float64())
     return np.asarray(sizes.to_numpy(zero_copy_only=False), np.float64)
 

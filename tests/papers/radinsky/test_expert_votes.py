@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from scipy.stats import rankdata
+from support import daily_trace
 
 from recrawl.history.memory import MemoryHistory
 from recrawl.lab.replay import TraceEngine, replay
@@ -29,22 +30,6 @@ from recrawl.registry import make
 
 WORLD = "leaders:mean=0.16,shape=20,again=0.8,followers=7"
 K = 3
-
-
-def trace_of(folder, texts):
-    """A trace of pages whose text on each day is given."""
-    rows = [(url, day, text) for url in sorted(texts) for day, text in enumerate(texts[url])]
-    url, day, text = zip(*rows, strict=True)
-    table = {
-        "url": url,
-        "valid_from": pa.array([d * 86_400 for d in day], pa.timestamp("s", tz="UTC")),
-        "status": [200] * len(rows),
-        "text": text,
-        "links": pa.array([[]] * len(rows), pa.list_(pa.string())),
-    }
-    folder.mkdir()
-    pq.write_table(pa.table(table), folder / "versions.parquet")
-    return read_trace(folder, window=(0.0, (len(texts[url[0]]) - 1) * DAY))
 
 
 def crawl(trace, learn, days, visited=lambda day: slice(None)):
@@ -325,7 +310,7 @@ def test_the_words_of_a_page_tell_its_change(tmp_path):
                 1 if kind == "soon" else 3
             )
         texts[f"https://x.org/{page}"] = days[:91]
-    trace = trace_of(tmp_path / "trace", texts)
+    trace = daily_trace(tmp_path / "trace", texts)
 
     def just_changed(url, day, text):
         return url[-1] != "z" and text[day] != text[day - 1]
@@ -355,7 +340,7 @@ def test_the_relation_to_an_expert_tells_a_change(tmp_path):
         sorted({word for days in texts.values() for text in days for word in text.split()})
     )
     texts["https://x.org/z"] = [every] * 91
-    trace = trace_of(tmp_path / "trace", texts)
+    trace = daily_trace(tmp_path / "trace", texts)
 
     def is_page(url, *_):
         return url in experts

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from support import daily_trace
 
 from recrawl.errors import BadInput
 from recrawl.lab.metrics import daily
 from recrawl.lab.replay import replay
-from recrawl.lab.trace import read_trace
-from recrawl.model import DAY, Budget
+from recrawl.model import Budget
 from recrawl.papers.radinsky import crawl
 from recrawl.papers.radinsky.crawl import CrawlFreshness, difference_cells, verdict
 from recrawl.papers.radinsky.data import PredictionProtocol
@@ -38,18 +36,8 @@ def trace(tmp_path_factory):
             return f"{base} word{version}"
         return " ".join(["news", "olds"][version % 2 : version % 2 + 1] * 200) + " " + base
 
-    rows = [(f"https://x.org/{p:02}", day, text(p, day)) for p in range(12) for day in range(DAYS)]
-    url, day, texts = zip(*rows, strict=True)
-    table = {
-        "url": url,
-        "valid_from": pa.array([d * 86_400 for d in day], pa.timestamp("s", tz="UTC")),
-        "status": [200] * len(rows),
-        "text": texts,
-        "links": pa.array([[]] * len(rows), pa.list_(pa.string())),
-    }
-    folder = tmp_path_factory.mktemp("trace")
-    pq.write_table(pa.table(table), folder / "versions.parquet")
-    return read_trace(folder, window=(0.0, (DAYS - 1) * DAY))
+    texts = {f"https://x.org/{p:02}": [text(p, day) for day in range(DAYS)] for p in range(12)}
+    return daily_trace(tmp_path_factory.mktemp("web") / "trace", texts)
 
 
 def crawled(trace, **options):

@@ -145,7 +145,7 @@ def tail(new: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def draw_tails(study: Study) -> str:
     """Figure 5: the complementary distribution of new links, a line for each interval."""
-    name = "Share of the pages with at least so many new links, by interval"
+    name = "Share of pages by the least number of their new links, one line per interval"
     with mpl.rc_context(STYLE | {"svg.hashsalt": name}):
         figure, axes = _figure()
         for colour, kind in zip(COLOURS, study.rate, strict=False):

@@ -26,7 +26,7 @@ TRACE = Path("..", "shared") / "traces" / "trackawesomelist"
 CAPTIONS = {
     "3": "new {kind} links from interval to interval, of pages that ever show any",
     "4": "in how many intervals pages show new {kind} links",
-    "5": "pages with at least so many new links, a line for each interval",
+    "5": "share of pages by the least number of their new links, one line per interval",
     "8": "Spearman's ρ between static features",
     "15": "Precision@k% of rankings by new {kind} links",
 }
