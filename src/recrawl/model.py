@@ -46,9 +46,26 @@ VISITS = pa.schema(
         pa.field("etag", pa.string()),
         pa.field("last_modified", pa.timestamp("us", tz="UTC")),
         pa.field("skipped", pa.bool_()),  # true: no request was sent, and the visit failed
+        # why there was no answer or no request: "timeout", "dns", "robots.txt forbids it", …
+        pa.field("problem", pa.string()),
         # where the answer leads: the target of a redirect, or the canonical URL of the page
         pa.field("leads_to", pa.string()),
     ]
+)
+
+#: Why a visit failed, from `failure_kinds`. The last kinds come from our side or from robots.txt.
+FAILURES = (
+    "none",
+    "not found (404)",
+    "gone (410)",
+    "refused (4xx)",
+    "server error",
+    "timeout",
+    "no such host",
+    "no answer",
+    "redirected",
+    "robots.txt",
+    "not public",
 )
 
 
@@ -180,6 +197,9 @@ class Pages:
     exposure: FloatArray  #: days over which a change would have been seen
     recent: KeyArray  #: last 64 compared visits, newest in bit 0; 1 = changed
     failures: IntArray  #: failed visits since the last success
+    failure: IntArray  #: why the last failed visit failed: a place in FAILURES
+    retries: IntArray  #: visits made while the page was failing
+    returns: IntArray  #: those of them that succeeded
     flips: IntArray  #: times it was gone (4xx), or back again
     bytes: FloatArray  #: size at the last success; NaN unknown
     seconds: FloatArray  #: duration of the last success; NaN unknown

@@ -8,16 +8,25 @@ import sys
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 import pytest
 from support import BATCH, hold
 
 import recrawl
 from recrawl.errors import BadInput, BadUrl, StoreBusy, StoreInvalid, StoreNotFound
 from recrawl.history import Appended, Store
-from recrawl.model import DAY
+from recrawl.history.fold import failure_kinds
+from recrawl.model import DAY, FAILURES
 
 A, B = "https://a.example/", "https://b.example/x"
 START = 1_767_225_600.0
+#: Makes a store one of the first version.
+DOWNGRADE = """
+ALTER TABLE visits DROP COLUMN skipped; ALTER TABLE visits DROP COLUMN problem;
+ALTER TABLE pages DROP COLUMN failure; ALTER TABLE pages DROP COLUMN retries;
+ALTER TABLE pages DROP COLUMN returns; DROP TABLE moved;
+UPDATE meta SET value = '1' WHERE key = 'recrawl schema'
+"""
 
 
 def column(store: Store, sql: str) -> list[object]:
@@ -283,8 +292,7 @@ def test_a_store_of_the_first_schema_is_read_as_it_is_and_upgraded_by_the_first_
         )
         before = store.pages()
     with duckdb.connect(str(path / "history.duckdb")) as raw:
-        raw.execute("ALTER TABLE visits DROP COLUMN skipped; DROP TABLE moved")
-        raw.execute("UPDATE meta SET value = '1' WHERE key = 'recrawl schema'")
+        raw.execute(DOWNGRADE)
     old = Store.open(path)
     assert (old.pages().exposure == before.exposure).all()
     assert old.intervals(np.arange(2)).days.tolist() == []
@@ -294,7 +302,9 @@ def test_a_store_of_the_first_schema_is_read_as_it_is_and_upgraded_by_the_first_
         skipped = 'SELECT skipped FROM visits ORDER BY page_id, "at"'
         assert column(store, skipped) == [None, True, None, None, None]
         assert column(store, "SELECT target FROM moved") == [B]
-    assert column(Store.open(path), "SELECT value FROM meta WHERE key = 'recrawl schema'") == ["2"]
+        assert store.pages().failure.tolist() == [FAILURES.index("no answer")] * 2
+        assert (store.pages().retries.tolist(), store.pages().returns.tolist()) == ([1, 1], [1, 1])
+    assert column(Store.open(path), "SELECT value FROM meta WHERE key = 'recrawl schema'") == ["3"]
 
 
 def test_a_store_that_another_process_upgraded_meanwhile_is_written(tmp_path, visits):
@@ -302,14 +312,52 @@ def test_a_store_that_another_process_upgraded_meanwhile_is_written(tmp_path, vi
     with Store.open(path, create=True) as store:
         store.append(visits((A, 0, 1)))
     with duckdb.connect(str(path / "history.duckdb")) as raw:
-        raw.execute("ALTER TABLE visits DROP COLUMN skipped; DROP TABLE moved")
-        raw.execute("UPDATE meta SET value = '1' WHERE key = 'recrawl schema'")
+        raw.execute(DOWNGRADE)
     first, second = Store.open(path), Store.open(path)
     with first:
         first.append(visits((A, 1, None, {"status": 0})))
     with second:
         second.append(visits((A, 2, 1)))
         assert column(second, 'SELECT skipped FROM visits ORDER BY "at"') == [None, None, None]
+
+
+def test_pages_remember_why_they_failed_and_how_retries_fared(store, visits):
+    store.append(
+        visits((A, 0, None, {"status": 404}), (A, 1, 1), (A, 2, 1), (A, 3, None, {"status": 503}))
+    )
+    store.append(visits((A, 4, None, {"status": 0, "problem": "dns"}), (B, 0, 1)))
+    pages = store.pages()
+    assert [FAILURES[kind] for kind in pages.failure] == ["no such host", "none"]
+    assert pages.failures.tolist() == [2, 0]
+    assert (pages.retries.tolist(), pages.returns.tolist()) == ([2, 0], [1, 0])
+
+
+@pytest.mark.parametrize(
+    ("status", "problem", "kind"),
+    [
+        (-1, None, "none"),
+        (200, None, "none"),
+        (304, None, "none"),
+        (404, None, "not found (404)"),
+        (410, None, "gone (410)"),
+        (403, None, "refused (4xx)"),
+        (429, None, "server error"),
+        (408, None, "server error"),
+        (500, None, "server error"),
+        (302, None, "redirected"),
+        (0, None, "no answer"),
+        (0, "timeout", "timeout"),
+        (0, "dns", "no such host"),
+        (0, "robots.txt forbids it", "robots.txt"),
+        (0, "the address is not public", "not public"),
+        (0, "a word of another program", "no answer"),
+        (404, "dns", "not found (404)"),
+    ],
+)
+def test_the_kind_of_a_failure_follows_from_status_and_problem(status, problem, kind):
+    problems = pa.chunked_array([[problem, None]], pa.string())
+    kinds = failure_kinds(np.array([status, 200], np.int16), problems)
+    assert [FAILURES[k] for k in kinds] == [kind, "none"]
 
 
 def test_where_a_page_leads_is_kept_until_it_leads_elsewhere(store, visits):

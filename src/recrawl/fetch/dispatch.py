@@ -14,9 +14,9 @@ from recrawl import urls
 from recrawl.fetch import robots
 from recrawl.fetch.addresses import is_private
 from recrawl.fetch.hosts import NEVER, HostQueues
-from recrawl.fetch.result import NOT_PUBLIC, FetchResult, SkippedPage
+from recrawl.fetch.result import FetchResult, SkippedPage
 from recrawl.fetch.robots_cache import RobotsCache
-from recrawl.page.responses import NO_ANSWER
+from recrawl.page.responses import NO_ANSWER, NOT_PUBLIC, ROBOTS_FORBIDS, ROBOTS_UNREACHABLE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from recrawl.fetch.robots import RobotsRules
 
 ROBOTS_PATH = "/robots.txt"
-ROBOTS_FORBIDS = "robots.txt forbids it"
-ROBOTS_UNREACHABLE = "robots.txt cannot be read"
 ROBOTS_ALREADY_READ = "robots.txt is known already"
 
 MAX_HOST_FAILURES = 5  #: in a row; then the host is skipped until the next cycle

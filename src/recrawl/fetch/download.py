@@ -29,9 +29,9 @@ from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
 from recrawl.fetch.resolver import Resolver
-from recrawl.fetch.result import NOT_PUBLIC, FetchResult
+from recrawl.fetch.result import FetchResult
 from recrawl.fetch.robots import AGENT
-from recrawl.page.responses import NO_ANSWER
+from recrawl.page.responses import NO_ANSWER, NOT_PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping

@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 from recrawl import urls
 from recrawl.errors import BadInput, extra
 from recrawl.fetch.addresses import is_private
-from recrawl.fetch.dispatch import ROBOTS_FORBIDS, Dispatcher, FetchCall
+from recrawl.fetch.dispatch import Dispatcher, FetchCall
 from recrawl.fetch.hosts import HostQueues
 from recrawl.fetch.result import FetchResult, SkippedPage
 from recrawl.page.decode import unpack
-from recrawl.page.responses import NO_ANSWER, conditional, read_response
+from recrawl.page.responses import NO_ANSWER, ROBOTS_FORBIDS, conditional, read_response
 from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
@@ -264,7 +264,8 @@ class LiveEngine:
         self.skipped += skipped
         forbidden = [skip.url for skip in skipped if skip.reason == ROBOTS_FORBIDS]
         at = round(self.clock() * 1e6)
-        return [{"url": url, "at": at, "status": NO_ANSWER, "skipped": True} for url in forbidden]
+        row: Row = {"at": at, "status": NO_ANSWER, "skipped": True, "problem": ROBOTS_FORBIDS}
+        return [row | {"url": url} for url in forbidden]
 
     def _rows(self, result: FetchResult) -> list[Row]:
         """The visit, and the page that it redirects to or names as canonical, if any."""

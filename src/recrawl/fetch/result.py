@@ -12,7 +12,6 @@ from recrawl.page.responses import Response
 #: Problems of the host rather than the page: the host rests before its next request.
 HOST_PROBLEMS = {"timeout", "dns", "connect", "tls", "failed"}
 
-NOT_PUBLIC = "the address is not public"  #: a problem of the page, not of its host
 TOO_MANY_REQUESTS = 429
 MAX_PAUSE_SECONDS = 86_400.0  #: a longer Retry-After is cut to this
 _REDIRECT_STATUSES = {301, 302, 303, 307, 308}
@@ -43,7 +42,14 @@ class FetchResult:
         }
         is_skipped = self.seconds is None
         return Response(
-            self.url, self.at, self.status, headers, self.body, self.seconds, skipped=is_skipped
+            self.url,
+            self.at,
+            self.status,
+            headers,
+            self.body,
+            self.seconds,
+            skipped=is_skipped,
+            problem=self.problem,
         )
 
     def header(self, name: bytes) -> str | None:

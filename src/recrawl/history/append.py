@@ -15,7 +15,16 @@ from recrawl import urls
 from recrawl.errors import BadInput
 from recrawl.history import copies, links_table, moved_table, pages_table
 from recrawl.history.arrow import kept, micros, values
-from recrawl.history.fold import DIFFERS, OK, SAME, UNKNOWN, Folded, fold, status_outcomes
+from recrawl.history.fold import (
+    DIFFERS,
+    OK,
+    SAME,
+    UNKNOWN,
+    Folded,
+    failure_kinds,
+    fold,
+    status_outcomes,
+)
 from recrawl.model import VISITS
 
 if TYPE_CHECKING:
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Columns of VISITS that the table `visits` keeps as given, besides page and time.
 KEPT = ["status", "reported", "digest", "digest_of", "simhash", "bytes", "seconds", "skipped"]
-KEPT += ["etag", "last_modified"]
+KEPT += ["problem", "etag", "last_modified"]
 MAX_MICROS = 253_402_300_799_999_999  #: the end of the year 9999
 
 
@@ -222,7 +231,8 @@ def _compare_and_fold(
     differs = np.where(is_reported, reported, differs)
     size, seconds = visits["bytes"].cast(pa.float64()), visits["seconds"]
     folded = fold(
-        known.state, row, micros(visits["at"]), outcome, differs.astype(np.int8), is_reported,
+        known.state, row, micros(visits["at"]), outcome,
+        failure_kinds(status, visits["problem"]), differs.astype(np.int8), is_reported,
         is_copy, values(size, np.nan), values(seconds, np.nan),
     )  # fmt: skip
     known.keep_copies(visits, row, is_copy)

@@ -13,7 +13,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from recrawl.model import FAILURES
+from recrawl.page.responses import NOT_PUBLIC, ROBOTS_FORBIDS, ROBOTS_UNREACHABLE
+
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from recrawl.model import FloatArray
 
 NO_TIME = np.iinfo(np.int64).min
@@ -41,7 +46,10 @@ class PageState:
     exposure: FloatArray
     recent: NDArray[np.uint64]
     failures: NDArray[np.int32]
+    retries: NDArray[np.int32]
+    returns: NDArray[np.int32]
     flips: NDArray[np.int32]
+    failure: NDArray[np.uint8]
     gone: NDArray[np.bool_]
     bytes: FloatArray
     seconds: FloatArray
@@ -55,6 +63,7 @@ class PageState:
             **columns,
             exposure=np.zeros(n),
             recent=np.zeros(n, np.uint64),
+            failure=np.zeros(n, np.uint8),
             gone=np.zeros(n, np.bool_),
             bytes=np.full(n, np.nan),
             seconds=np.full(n, np.nan),
@@ -65,7 +74,7 @@ class PageState:
 
 
 TIMES = ("first_visit", "last_visit", "last_attempt", "last_change", "copy_at")
-COUNTS = ("n_visits", "n_compared", "n_changes", "failures", "flips")
+COUNTS = ("n_visits", "n_compared", "n_changes", "failures", "retries", "returns", "flips")
 
 
 @dataclass(frozen=True)
@@ -85,11 +94,50 @@ def status_outcomes(status: NDArray[np.int16]) -> Small:
     return np.where(ok, OK, np.where(gone, GONE, FAILED)).astype(np.int8)
 
 
+def failure_kinds(
+    status: NDArray[np.int16], problem: pa.ChunkedArray | None = None
+) -> NDArray[np.uint8]:
+    """Why each visit failed, as a place in FAILURES; 0 for one that did not fail.
+
+    A status of 0 says that there was no answer; `problem` then says why.
+    """
+    is_redirect = (status >= 300) & (status < 400) & (status != 304)
+    is_busy = (status == 408) | (status == 425) | (status == 429)
+    cases = {
+        "not found (404)": status == 404,
+        "gone (410)": status == 410,
+        "server error": (status >= 500) | is_busy,
+        "refused (4xx)": (status >= 400) & (status < 500),
+        "redirected": is_redirect,
+        "no answer": (status >= 0) & (status < 200),
+    }
+    kinds = [FAILURES.index(name) for name in cases]
+    kind = np.select(list(cases.values()), kinds, 0).astype(np.uint8)
+    if problem is None or problem.null_count == len(problem):
+        return kind
+    coded = problem.combine_chunks().dictionary_encode()
+    named = [_KIND_OF_PROBLEM.get(text, _NO_ANSWER) for text in coded.dictionary.to_pylist()]
+    by_code = np.array([*named, _NO_ANSWER], np.uint8)
+    known = by_code[coded.indices.fill_null(len(named)).to_numpy()]
+    return np.where(status == 0, known, kind).astype(np.uint8)
+
+
+_NO_ANSWER = FAILURES.index("no answer")
+_KIND_OF_PROBLEM = {
+    "timeout": FAILURES.index("timeout"),
+    "dns": FAILURES.index("no such host"),
+    ROBOTS_FORBIDS: FAILURES.index("robots.txt"),
+    ROBOTS_UNREACHABLE: FAILURES.index("robots.txt"),
+    NOT_PUBLIC: FAILURES.index("not public"),
+}
+
+
 def fold(
     state: PageState,
     row: NDArray[np.int64],
     at: Times,
     outcome: Small,
+    kind: NDArray[np.uint8],
     differs: Small,
     is_reported: NDArray[np.bool_],
     is_copy: NDArray[np.bool_],
@@ -98,6 +146,7 @@ def fold(
 ) -> Folded:
     """Fold visits, sorted by page and time, into `state`; `row` is the page's row in it.
 
+    `kind` says why a visit failed.
     `differs` compares the visit with the copy before it or, where `is_reported` by the source,
     with the last success. `is_copy`: later visits can be compared with this one.
     """
@@ -110,6 +159,7 @@ def fold(
         row,
         at,
         outcome,
+        kind,
         differs,
         is_reported,
         is_copy,
@@ -124,16 +174,32 @@ def fold(
 
 @njit(cache=True)
 def _fold_kernel(  # type: ignore[no-untyped-def]
-    arrays, row, at, outcome, differs, is_reported, is_copy, size, seconds, changed, days, flipped
+    arrays,
+    row,
+    at,
+    outcome,
+    kind,
+    differs,
+    is_reported,
+    is_copy,
+    size,
+    seconds,
+    changed,
+    days,
+    flipped,
 ):  # pragma: no cover
     first, last, attempt, change, copy_at, visits, compared, changes = arrays[:8]
-    exposure, recent, failures, flips, gone, last_size, last_seconds = arrays[8:]
+    exposure, recent, failures, retries, returns, flips, failure, gone = arrays[8:16]
+    last_size, last_seconds = arrays[16:]
     for i in range(len(row)):
         p = row[i]
         visits[p] += 1
         attempt[p] = at[i]
+        retries[p] += failures[p] > 0
+        returns[p] += failures[p] > 0 and outcome[i] == OK
         if outcome[i] != OK:
             failures[p] += 1
+            failure[p] = kind[i]
             if outcome[i] == GONE and not gone[p] and last[p] != NO_TIME:
                 flipped[i] = True
             gone[p] = gone[p] or outcome[i] == GONE

@@ -13,7 +13,17 @@ from recrawl.errors import BadInput
 from recrawl.history.append import Appended
 from recrawl.history.arrow import micros, values
 from recrawl.history.copies import has_content
-from recrawl.history.fold import NO_TIME, OK, SAME, TIMES, UNKNOWN, PageState, fold, status_outcomes
+from recrawl.history.fold import (
+    NO_TIME,
+    OK,
+    SAME,
+    TIMES,
+    UNKNOWN,
+    PageState,
+    failure_kinds,
+    fold,
+    status_outcomes,
+)
 from recrawl.history.memory_signals import MemorySignals
 from recrawl.model import VISITS, Intervals, Outlinks, Pages
 from recrawl.random import mix
@@ -118,7 +128,10 @@ class MemoryHistory:
         size = values(visits["bytes"].cast(pa.float64()), np.nan)
         seconds = values(visits["seconds"], np.nan)
         counts = self._link_counts(row, at, outcome == OK)
-        folded = fold(self._state, row, at, outcome, differs, is_reported, is_copy, size, seconds)
+        kinds = failure_kinds(status, visits["problem"])
+        folded = fold(
+            self._state, row, at, outcome, kinds, differs, is_reported, is_copy, size, seconds
+        )
         source = np.arange(len(self.names))
         source[row[is_copy]] = len(self.names) + np.arange(len(copies))
         self._copy = pa.concat_tables([self._copy, copies]).take(pa.array(source))

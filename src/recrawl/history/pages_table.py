@@ -78,7 +78,7 @@ def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32]
 def _insert(connection: Connection, pages: pa.Table, page_id: NDArray[np.int32]) -> None:
     _insert_hosts(connection, pages)
     connection.register("inserted", pages.append_column("page_id", pa.array(page_id)))
-    zero = ", ".join(f"0 AS {name}" for name in (*COUNTS, "exposure", "recent"))
+    zero = ", ".join(f"0 AS {name}" for name in (*COUNTS, "exposure", "recent", "failure"))
     connection.execute(
         f"""INSERT INTO pages BY NAME
         SELECT page_id, url, key, host_id, first_seen, {zero}, false AS gone
@@ -117,7 +117,9 @@ def load(connection: Connection, page_id: NDArray[np.int32]) -> KnownPages:
     connection.unregister("wanted")
     columns = {name: values(stored[name], np.nan) for name in ("bytes", "seconds")}
     columns |= {name: micros(stored[name]) for name in TIMES}
-    columns |= {name: values(stored[name]) for name in (*COUNTS, "exposure", "recent", "gone")}
+    columns |= {
+        name: values(stored[name]) for name in (*COUNTS, "exposure", "recent", "failure", "gone")
+    }
     copy = stored.select(["digest", "digest_of", "simhash"])
     url = stored["url"].combine_chunks()
     rewound = np.zeros(len(page_id), np.bool_)

@@ -12,7 +12,7 @@ from recrawl.history.database import DATABASE, WriterLock, connect
 if TYPE_CHECKING:
     from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 _KEY = "recrawl schema"
 
 # Stores of version 1 may lack the last two tables. In them a visit without a request was one that
@@ -24,6 +24,37 @@ _FROM_1 = [
     """CREATE TABLE IF NOT EXISTS signals (
         page_id INTEGER, kind VARCHAR, said TIMESTAMP, seen TIMESTAMP)""",
 ]
+# Stores of version 2 do not say why visits failed, nor how retries fared.
+_FROM_2 = [
+    "ALTER TABLE visits ADD COLUMN problem VARCHAR",
+    "ALTER TABLE pages ADD COLUMN failure UTINYINT",
+    "ALTER TABLE pages ADD COLUMN retries INTEGER",
+    "ALTER TABLE pages ADD COLUMN returns INTEGER",
+    """UPDATE pages SET failure = coalesce(seen.failure, 0), retries = coalesce(seen.retries, 0),
+        returns = coalesce(seen.returns, 0)
+    FROM (SELECT page_id FROM pages) AS every LEFT JOIN (
+        SELECT page_id, max_by(kind, "at") FILTER (kind > 0) AS failure,
+               count(*) FILTER (was_failing) AS retries,
+               count(*) FILTER (was_failing AND kind = 0) AS returns
+        FROM (SELECT page_id, "at", kind,
+                     lag(kind) OVER (PARTITION BY page_id ORDER BY "at") > 0 AS was_failing
+              FROM (SELECT page_id, visits.at AS "at", CASE
+                        WHEN status IS NULL OR status BETWEEN 200 AND 299 OR status = 304 THEN 0
+                        WHEN status = 404 THEN 1 WHEN status = 410 THEN 2
+                        WHEN status >= 500 OR status IN (408, 425, 429) THEN 4
+                        WHEN status >= 400 THEN 3 WHEN status >= 300 THEN 8 ELSE 7 END AS kind
+                    FROM visits))
+        GROUP BY page_id) AS seen USING (page_id)
+    WHERE pages.page_id = every.page_id""",
+]
+_UPGRADES = {1: _FROM_1, 2: _FROM_2}
+
+
+def readable(columns: str, version: int) -> str:
+    """A query over `pages` for an older store, which lacks some columns until its first write."""
+    if version < 3:
+        return columns.replace("failure, retries, returns", "0 failure, 0 retries, 0 returns")
+    return columns
 
 
 def create(path: Path, detector: str) -> None:
@@ -79,8 +110,8 @@ def upgrade(path: Path) -> None:
     with connect(path, write=True) as connection:
         connection.begin()
         [(version,)] = connection.execute("SELECT value FROM meta WHERE key = ?", [_KEY]).fetchall()
-        if int(version) < VERSION:
-            for statement in _FROM_1:
+        for older in range(int(version), VERSION):
+            for statement in _UPGRADES[older]:
                 connection.execute(statement)
-            connection.execute("UPDATE meta SET value = ? WHERE key = ?", [str(VERSION), _KEY])
+        connection.execute("UPDATE meta SET value = ? WHERE key = ?", [str(VERSION), _KEY])
         connection.commit()

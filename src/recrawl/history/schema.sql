@@ -7,7 +7,11 @@ CREATE TABLE pages (
     page_id INTEGER, url VARCHAR, key UBIGINT, host_id INTEGER, first_seen TIMESTAMP,
     first_visit TIMESTAMP, last_visit TIMESTAMP, last_attempt TIMESTAMP, last_change TIMESTAMP,
     n_visits INTEGER, n_compared INTEGER, n_changes INTEGER, exposure DOUBLE, recent UBIGINT,
-    failures INTEGER, flips INTEGER, gone BOOLEAN, bytes DOUBLE, seconds DOUBLE,
+    failures INTEGER,   -- in a row, since the last success
+    failure UTINYINT,   -- why the last failed visit failed: a place in model.FAILURES
+    retries INTEGER,    -- visits made while the page was failing
+    returns INTEGER,    -- those of them that succeeded
+    flips INTEGER, gone BOOLEAN, bytes DOUBLE, seconds DOUBLE,
     copy_at TIMESTAMP, digest UBIGINT, digest_of VARCHAR, simhash UBIGINT, links_at TIMESTAMP
 );
 -- Append-only, one row per visit, whatever its outcome.
@@ -20,6 +24,7 @@ CREATE TABLE visits (
     digest UBIGINT, digest_of VARCHAR, simhash UBIGINT,
     bytes BIGINT, seconds DOUBLE,
     skipped BOOLEAN,   -- true: no request was sent (robots.txt forbids it, its host cannot be asked)
+    problem VARCHAR,   -- why there was no answer or no request
     etag VARCHAR, last_modified TIMESTAMP,
     internal_links INTEGER, external_links INTEGER, new_internal INTEGER, new_external INTEGER
 );

@@ -125,7 +125,7 @@ class Store:
     def pages(self) -> Pages:
         """The columns of every page, in the order of page ids."""
         with self._connect() as connection:
-            columns = connection.execute(_PAGES).fetchnumpy()
+            columns = connection.execute(schema.readable(_PAGES, self._version)).fetchnumpy()
         order = _order(columns["page_id"])
         ordered: dict[str, Any] = {n: _plain(c)[order] for n, c in columns.items()}
         return Pages(**ordered, source=self)
@@ -253,7 +253,7 @@ _PAGES = f"""
 SELECT page_id, key, host_id AS host, site_id AS site, {_seconds("first_seen")},
        {_seconds("first_visit")}, {_seconds("last_visit")}, {_seconds("last_attempt")},
        {_seconds("last_change")}, n_visits, n_compared, n_changes, exposure, recent, failures,
-       flips, bytes, seconds
+       failure, retries, returns, flips, bytes, seconds
 FROM pages JOIN hosts USING (host_id)
 """  # noqa: S608
 _INTERVALS = """

@@ -108,5 +108,6 @@ _CONVERTERS: dict[str, Callable[[Any], Any]] = {
     "etag": _text,
     "last_modified": header_micros,
     "skipped": _flag,
+    "problem": _text,
     "leads_to": _text,
 }

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 NO_ANSWER = 0  #: status of a fetch without a whole answer: refused, timed out, cut short
 NOT_MODIFIED = 304
+ROBOTS_FORBIDS = "robots.txt forbids it"  #: problems of visits without a request
+ROBOTS_UNREACHABLE = "robots.txt cannot be read"
+NOT_PUBLIC = "the address is not public"
 MAX_BODY_BYTES = 10_000_000  #: unpacked; a larger body is not read
 MAX_LINKS_KEPT = 10_000  #: of a page
 _MAX_ETAG_CHARACTERS = 1024
@@ -40,6 +43,7 @@ class Response:
     body: bytes = b""  #: in its Content-Encoding
     seconds: float | None = None
     skipped: bool = False  #: not requested: robots.txt forbids it, or its host cannot be asked
+    problem: str | None = None  #: why there is no answer, or was no request
 
 
 class Visit(NamedTuple):
@@ -68,13 +72,15 @@ def read_response(response: Response, *, max_body_bytes: int = MAX_BODY_BYTES) -
     row: Row = {"url": response.url, "at": at, "seconds": response.seconds, "status": status}
     if response.skipped:
         row["skipped"] = True
+    if response.problem:
+        row["problem"] = response.problem
     if status == NOT_MODIFIED:
         return Visit(row | validators(at, response.headers), None)
     if not 200 <= status < 300:
         return Visit(row, None)
     content = _content(response, max_body_bytes)
     if content is None:
-        return Visit(row | {"status": NO_ANSWER}, None)
+        return Visit(row | {"status": NO_ANSWER, "problem": "not whole"}, None)
     row |= validators(at, response.headers) | _content_columns(content)
     return Visit(row, _other_url(content.canonical, response.url))
 

@@ -235,7 +235,7 @@ def _task(path: Path, setup: PageSetup) -> ExperimentTask:
     return ExperimentTask(path.name, settings, try_trace, (path, setup.kept, setup.breeding))
 
 
-def main(setup: PageSetup = PageSetup()) -> None:  # noqa: B008  # frozen
+def main(setup: PageSetup = PageSetup()) -> None:  # frozen
     paths = sorted(path.parent for path in setup.traces.glob("*/versions.parquet"))
     if not paths:
         sys.exit(f"No traces in {setup.traces}; docs/papers/santos.md stays as it is.")
