@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recrawl.public import public
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 Time = float  #: seconds since 1970-01-01 UTC
 DAY = 86_400.0  #: seconds
@@ -334,6 +334,8 @@ class Budget:
     share: float | None = None
     host_cap: int | None = None  #: maximum of fetches from one host in a cycle
     host_delay: float = 0.0  #: minimum of seconds between two fetches from one host
+    host_delays: Mapping[int, float] = field(default_factory=dict)  #: longer ones, by host number
+    host_share: float | None = None  #: most of the fetches for one host while others have pages
     every: float = DAY  #: length of a cycle, seconds
     bytes: float | None = None
     seconds: float | None = None
@@ -341,3 +343,4 @@ class Budget:
     discover: float | None = (
         None  #: part for pages never visited; None: they compete with the others
     )
+    retry: float = 0.05  #: part for failing pages

@@ -12,7 +12,7 @@ from support import GivenScores
 
 from recrawl.checks import sample_pages
 from recrawl.errors import BadInput
-from recrawl.model import DAY, Budget
+from recrawl.model import DAY, FAILURES, Budget
 from recrawl.planner.plan import Plan, plan
 from recrawl.planner.rules import Rule
 from recrawl.random import random_bits
@@ -29,6 +29,7 @@ class Past:
         n = len(hosts)
         pages = sample_pages(0, max(n, 30)).take(np.arange(n))
         healthy = {"failures": np.zeros(n, np.int64), "page_id": np.arange(n)}
+        healthy |= {"n_visits": np.full(n, 2), "first_visit": np.full(n, NOW - 90 * DAY)}
         self._pages = replace(pages, host=np.array(hosts), **(healthy | columns))
 
     def signals(self):
@@ -198,9 +199,11 @@ def test_rules_pin_never_intervals_and_weight():
 
 
 def test_failing_page_backs_off_and_comes_back():
-    past = Past([0], failures=np.array([4]), last_attempt=np.array([NOW]))
-    assert len(plan(past, 1, now=NOW + 3600 * 7.9, policy=GivenScores([1.0]))) == 0
-    assert len(plan(past, 1, now=NOW + 3600 * 8, policy=GivenScores([1.0]))) == 1
+    gone = np.array([FAILURES.index("not found (404)")])
+    past = Past([0], failures=np.array([4]), failure=gone, last_attempt=np.array([NOW]))
+    # 5 % of such pages return, after four failures two fifths of that: an hour over 2 %.
+    assert len(plan(past, 1, now=NOW + 3600 * 49.9, policy=GivenScores([1.0]))) == 0
+    assert len(plan(past, 1, now=NOW + 3600 * 50.1, policy=GivenScores([1.0]))) == 1
     past = Past([0], failures=np.array([2_000_000]), last_attempt=np.array([NOW]))
     assert len(plan(past, 1, now=NOW + 31 * 86_400, policy=GivenScores([1.0]))) == 1
 

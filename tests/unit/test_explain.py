@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from recrawl.errors import BadInput
@@ -43,7 +45,9 @@ def test_a_page_in_the_plan_and_how_long_another_waits(crawl):
     waits = explain(crawl, crawl.page_id(f"{H}1"), 2, now=NOW)
     assert not waits.picked
     assert "unseen" in waits.verdict
-    assert f"budget of {waits.rank} fetches" in waits.verdict
+    needed = int(re.search(r"budget of (\d+) fetches", waits.verdict)[1])
+    for budget, is_picked in ((needed, True), (needed - 1, False)):
+        assert (f"{H}1" in plan(crawl, budget, now=NOW).urls()) == is_picked
     assert crawl.page_id(f"{H}1") in plan(crawl, waits.rank, now=NOW).pages.page_id
 
 

@@ -51,6 +51,9 @@ def crawl(
     objective: Objective = None,
     queries: Queries = None,
     discover: Annotated[str, typer.Option(help="Share for pages never visited.")] = "20%",
+    host_share: Annotated[
+        str, typer.Option(help="Most of a cycle for one host while others have pages.")
+    ] = "80%",
     reach: Annotated[str, typer.Option(help="How far from the seeds: host, site or any.")] = "host",
     only: Annotated[list[str], typer.Option(help="Only URLs like https://a.org/docs/*.")] = [],  # noqa: B006
     skip: Annotated[list[str], typer.Option(help="No URLs like */calendar/*.")] = [],  # noqa: B006
@@ -98,6 +101,7 @@ def crawl(
             objective=objective,
             queries=queries,
             discover=discover,
+            host_share=host_share,
             reach=reach,
             only=only,
             skip=skip,

@@ -60,6 +60,7 @@ class LiveCrawl:
     end: Time = math.inf  #: no cycle starts after it
     sitemaps: SitemapReader | None = None  #: None: sitemaps are not read
     discover: float = 0.2  #: share of the budget for pages never visited
+    host_share: float = 0.8  #: most of a cycle's fetches for one host while others have pages
     rules: Sequence[Rule] = ()
     seed: int = 0
 
@@ -97,7 +98,15 @@ class LiveCrawl:
         with self.store.together():
             new_pages += self.discovery.add_linked(now=now)
             allowed = self.pace.allowed(self.store, now=now, until=now + self.every)
-        budget = Budget(fetches=allowed, discover=self.discover, every=self.every)
+            delays = self._host_delays()
+        budget = Budget(
+            fetches=allowed,
+            discover=self.discover,
+            every=self.clock.real_seconds(self.every),  # as delays are in real seconds
+            host_share=self.host_share,
+            host_delay=self.engine.delay,
+            host_delays=delays,
+        )
         plan = run_cycle(
             self.store, self.policy, self, budget, now=now, rules=self.rules, seed=self.seed
         )
@@ -111,6 +120,12 @@ class LiveCrawl:
             **counts,
         )
 
+    def _host_delays(self) -> dict[int, float]:
+        """By host number, the delay in seconds that its robots.txt asks for."""
+        delays = self.engine.delays()
+        hosts = self.store.query(_HOSTS, list(delays)).to_pylist() if delays else []
+        return {row["host_id"]: delays[row["host"]] for row in hosts}
+
 
 def _visit_counts(store: Store, since: Time) -> dict[str, int]:
     """What the visits since a time showed, and how many pages are known."""
@@ -120,6 +135,7 @@ def _visit_counts(store: Store, since: Time) -> dict[str, int]:
     return {name: int(value or 0) for name, value in row.items()} | {"pages": pages}
 
 
+_HOSTS = "SELECT host_id, host FROM hosts WHERE host IN (SELECT unnest(?::VARCHAR[]))"
 _VISIT_COUNTS = """
 SELECT count(*) AS fetched, count(*) FILTER (changed) AS changed,
        count(*) FILTER (status = 304) AS not_modified,

@@ -46,6 +46,7 @@ def start_crawl(
     objective: str | None = None,
     queries: str | Path | None = None,
     discover: str | float = "20%",
+    host_share: str | float = "80%",
     reach: str = "host",
     only: Sequence[str] = (),
     skip: Sequence[str] = (),
@@ -65,7 +66,8 @@ def start_crawl(
 
     The arguments are those of `recrawl crawl`. `seeds` are URLs or the lines of a seeds file,
     `every` is the length of a cycle, `until` a time or a duration from now ("30d"), `discover` the
-    share of the budget for pages never visited. `reach`, `only`, `skip`, `depth` and
+    share of the budget for pages never visited, `host_share` the most of a cycle's fetches that one
+    host gets while others have pages. `reach`, `only`, `skip`, `depth` and
     `pages_per_host` make up the `Scope`. With `simulated`, the time is that of the living web at
     `proxy`. Further arguments go to `LiveEngine`: contact, warc, timeout, …
 
@@ -85,6 +87,7 @@ def start_crawl(
         "every": cycle_seconds,
         "end": min(_end(until, clock.now()), end),
         "discover": units.share(discover) if isinstance(discover, str) else discover,
+        "host_share": units.share(host_share) if isinstance(host_share, str) else host_share,
         "rules": load_rules(rules) if isinstance(rules, str | Path) else rules,
         "seed": seed,
     }

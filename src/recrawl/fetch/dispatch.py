@@ -132,6 +132,10 @@ class Dispatcher:
         """The sitemaps that robots.txt of a host names, as far as it is known."""
         return self._robots.sitemaps(host)
 
+    async def delays(self) -> dict[str, float]:
+        """The Crawl-delay of each host that asks for one, as far as it is known."""
+        return self._robots.delays()
+
     # Turns
 
     def send_ready(self) -> None:

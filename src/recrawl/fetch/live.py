@@ -203,6 +203,10 @@ class LiveEngine:
         """The sitemaps that robots.txt of a host names; none if it was not read yet."""
         return self._reactor.run(self._dispatcher.sitemaps(host))
 
+    def delays(self) -> dict[str, float]:
+        """Seconds between requests that robots.txt of a host asks for, as far as it was read."""
+        return self._reactor.run(self._dispatcher.delays())
+
     def stop(self) -> None:
         """Send no more requests; `fetch` ends after those in flight."""
         self._stopped = True

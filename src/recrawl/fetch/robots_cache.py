@@ -64,6 +64,11 @@ class RobotsCache:
         self._known[origin] = rules
         return rules
 
+    def delays(self) -> dict[str, float]:
+        """The Crawl-delay of each host that asks for one, in seconds."""
+        asked = {o.partition("://")[2]: rules.delay for o, rules in self._known.items()}
+        return {host: delay for host, delay in asked.items() if delay}
+
     def sitemaps(self, host: str) -> list[str]:
         """The sitemaps that the known files of a host name, https first."""
         files = [self._known.get(f"{scheme}://{host}") for scheme in ("https", "http")]

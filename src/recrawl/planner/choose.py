@@ -28,6 +28,16 @@ class Allowance:
     cost: FloatArray  #: one row per page: bytes, seconds; empty where neither is limited
     cost_left: FloatArray  #: bytes, seconds
     taken: BoolArray
+    host_share: float = np.inf  #: most fetches from one host until `lift_shares`
+
+    def __post_init__(self) -> None:
+        self._beyond_share = np.maximum(self.host_left - self.host_share, 0.0)
+        self.host_left = np.minimum(self.host_left, self.host_share).astype(np.int64)
+
+    def lift_shares(self) -> None:
+        """Allow hosts more than their share, up to their caps."""
+        self.host_left += self._beyond_share.astype(np.int64)
+        self._beyond_share[:] = 0.0
 
     def take(self, candidates: IntArray, score: FloatArray, ties: KeyArray, quota: int) -> IntArray:
         """Choose up to `quota` of the candidate rows, best first; NaN scores come last."""

@@ -12,9 +12,11 @@ from recrawl.errors import BadInput
 from recrawl.model import DAY, rows_of
 from recrawl.planner.plan import (
     DISCOVERED,
+    RETRIED,
     SCORED,
     describe,
     due,
+    expected,
     find_candidates,
 )
 from recrawl.protocols import Reasoner
@@ -25,7 +27,7 @@ from recrawl.results import Results
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from recrawl.model import Budget, IntArray, Pages, Time
+    from recrawl.model import BoolArray, Budget, IntArray, Pages, Time
     from recrawl.planner.plan import Candidates, PlanOptions
     from recrawl.protocols import History
 
@@ -43,10 +45,11 @@ class Explanation(Results):
     rate_low: float  #: 5 % quantile
     rate_high: float  #: 95 % quantile
     p_change: float
+    p_answer: float  #: the probability that a visit gets an answer
     signals: list[str]  #: what sitemaps and feeds claim, and how far that can be believed
     reasons: list[str]  #: the policy's reasons, the strongest first; empty if it gives none
     score: float
-    rank: int  #: among all pages, by score
+    rank: int  #: its place in the plan; behind the plan, by score
     of: int
     picked: bool
     verdict: str  #: what would have to happen for it to be picked
@@ -59,12 +62,19 @@ class Explanation(Results):
             ("history", self.history),
             ("rate", f"{self.rate:.3g} changes a day ({likely})"),
             ("a visit now", f"shows a change with probability {self.p_change:.2f}"),
+            *([("answers", self._answers())] if self.p_answer < 1.0 else []),
             *(("signal", signal) for signal in self.signals),
             *(("because", reason) for reason in self.reasons),
             ("score", f"{self.score:.4g}, rank {self.rank:,} of {self.of:,}"),
             ("in the plan", self.verdict),
         ]
         return ({"about": about, "text": text} for about, text in lines)
+
+    def _answers(self) -> str:
+        return (
+            f"with probability {self.p_answer:.2g}, by how such pages and their host fared; "
+            "this is part of the probability and the score"
+        )
 
     def __str__(self) -> str:
         return "\n".join(f"{line['about']:<11}  {line['text']}" for line in self)
@@ -90,8 +100,7 @@ def explain(
     now, one = candidates.now, pages.take(rows)
     chosen, why = candidates.choose()
     picked = bool(np.isin(row, chosen))
-    apart = candidates.budget.discover is not None and pages.n_visits[row] == 0
-    rivals = chosen[why == (DISCOVERED if apart else SCORED)]
+    rivals = chosen[why == _reason_to_pick(candidates, row)]
     low, high = quantiles(one, (0.05, 0.95))[0]
     return Explanation(
         url=one.urls()[0],
@@ -100,10 +109,11 @@ def explain(
         rate_low=float(low),
         rate_high=float(high),
         p_change=float(candidates.p_change(rows)[0]),
+        p_answer=float(candidates.answers[row]),
         signals=_signals(candidates.pages.take(rows), now),
         reasons=_reasons(candidates, row),
         score=float(candidates.score[row]),
-        rank=_rank(candidates, row),
+        rank=_rank(candidates, row, chosen),
         of=len(pages),
         picked=picked,
         verdict="It is in the plan." if picked else _verdict(candidates, row, rivals),
@@ -151,10 +161,39 @@ def _signals(page: Pages, now: Time) -> list[str]:
     return lines
 
 
-def _rank(candidates: Candidates, row: int) -> int:
+def _reason_to_pick(candidates: Candidates, row: int) -> int:
+    """Which part of the plan the page competes for."""
+    if candidates.pages.failures[row]:
+        return RETRIED
+    is_new = candidates.budget.discover is not None and candidates.pages.n_visits[row] == 0
+    return DISCOVERED if is_new else SCORED
+
+
+def _rank(candidates: Candidates, row: int, chosen: IntArray) -> int:
+    place = np.flatnonzero(chosen == row)
+    if place.size:
+        return int(place[0]) + 1
+    rest = np.ones(len(candidates.score), np.bool_)
+    rest[chosen] = False
+    return len(chosen) + int((_ahead(candidates, row) & rest).sum()) + 1
+
+
+def _ahead(candidates: Candidates, row: int) -> BoolArray:
+    """Whether each page comes before this one, by score and ties."""
     score, ties = candidates.score, candidates.ties
-    ahead = (score > score[row]) | ((score == score[row]) & (ties < ties[row]))
-    return int(ahead.sum()) + 1
+    ahead: BoolArray = (score > score[row]) | ((score == score[row]) & (ties < ties[row]))
+    return ahead
+
+
+def _enough_fetches(candidates: Candidates, row: int) -> int:
+    """The least budget, in fetches, that picks a page which competes by its score."""
+    is_failing = candidates.pages.failures > 0
+    ahead = int((_ahead(candidates, row) & candidates.eligible & ~is_failing).sum())
+    n_failing = int((candidates.eligible & is_failing).sum())
+    fetches = ahead + 1
+    while fetches - min(candidates.retries(fetches), n_failing) <= ahead:
+        fetches += 1
+    return fetches
 
 
 def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:
@@ -164,17 +203,18 @@ def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:
     if not candidates.eligible[row]:
         when = units.show_time(float(due(candidates.pages, candidates.rules)[row]))
         why = (
-            "its visits fail"
+            f"its visits fail, and one is answered with probability {candidates.answers[row]:.2g}"
             if candidates.pages.failures[row]
             else "a rule sets its least interval"
         )
         return f"Not before {when}, because {why}."
     if not winners.size:
-        return "The budget leaves nothing for scored pages; raise it."
+        return "The budget leaves nothing for pages of its kind; raise it."
     if candidates.budget.bytes is not None or candidates.budget.seconds is not None:
         return "Better pages use up the bytes or the time, or it does not fit into the rest."
     rivals = winners[candidates.pages.host[winners] == candidates.pages.host[row]]
-    caps = candidates.budget.host_cap is not None or candidates.budget.host_delay > 0
+    limits = candidates.budget
+    caps = limits.host_cap is not None or limits.host_delay > 0 or limits.host_share is not None
     capped = caps and (
         candidates.score[row] > candidates.score[winners].min() or len(winners) < candidates.fetches
     )
@@ -184,8 +224,9 @@ def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:
     wait = _wait(candidates, row, needed)
     if capped:
         return f"Better pages of its host use up the host's cap. {wait}"
-    apart = caps or candidates.budget.discover is not None
-    return wait if apart else f"{wait} Or with a budget of {_rank(candidates, row):,} fetches."
+    if caps or candidates.budget.discover is not None or candidates.pages.failures[row]:
+        return wait
+    return f"{wait} Or with a budget of {_enough_fetches(candidates, row):,} fetches."
 
 
 def _wait(candidates: Candidates, row: int, needed: float) -> str:
@@ -198,7 +239,7 @@ def _wait(candidates: Candidates, row: int, needed: float) -> str:
         seen[row] -= days * DAY
         older = replace(candidates.pages, last_visit=last, first_seen=seen)
         worth = candidates.policy.score(older, candidates.now) * candidates.rules.weight
-        return float(worth[row])
+        return float(expected(worth, candidates.answers)[row])
 
     if not score(MAX_WAIT_DAYS) > needed:
         return "Waiting alone would not do it under this policy: it must be seen to change."

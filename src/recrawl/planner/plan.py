@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Required, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, Required, TypedDict
 
 import numpy as np
 
 from recrawl import units
 from recrawl.errors import BadInput
-from recrawl.model import DAY, Budget
+from recrawl.model import DAY, FAILURES, Budget
 from recrawl.planner.choose import Allowance
+from recrawl.planner.failing import answer_chances, retry_seconds
 from recrawl.planner.policy import find_policy
 from recrawl.planner.rules import RuleColumns, rule_columns
 from recrawl.planner.signals import with_signals
@@ -33,10 +34,8 @@ if TYPE_CHECKING:
     from recrawl.protocols import History, Policy
 
 #: Why a page is in a plan, in their order there.
-PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED = range(5)
-WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ")
-#: Wait before a failing page is tried again, first and longest; it doubles in between.
-FIRST_RETRY_SECONDS, MAX_RETRY_SECONDS = 3600.0, 30 * DAY
+PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED, RETRIED = range(6)
+WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ", "retried; ")
 MAX_CLOCK_ERROR_SECONDS = DAY  #: by which `now` may be before the last visit
 
 
@@ -60,7 +59,7 @@ class Plan(Results):
     pages: Pages
     score: FloatArray
     p_change: FloatArray
-    why: NDArray[np.int8]  #: PINNED, OVERDUE, DISCOVERED, SCORED or EXPLORED
+    why: NDArray[np.int8]  #: PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED or RETRIED
     now: Time
 
     def __len__(self) -> int:
@@ -110,7 +109,8 @@ def describe(pages: Pages, row: int, now: Time) -> str:
     n, x = int(pages.n_compared[row]), int(pages.n_changes[row])
     seen = pages.last_visit[row]
     tries = int(pages.failures[row])
-    failed = f"; failed {units.count(tries, 'time')} since" if tries else ""
+    kind = FAILURES[min(int(pages.failure[row]), len(FAILURES) - 1)]
+    failed = f"; failed {units.count(tries, 'time')} since: {kind}" if tries else ""
     if np.isnan(seen):
         known = units.show_days((now - float(pages.first_seen[row])) / DAY)
         return f"never {'reached' if tries else 'visited'}; known for {known}{failed}"
@@ -123,13 +123,25 @@ def describe(pages: Pages, row: int, now: Time) -> str:
     return f"{past} in {units.show_days(float(pages.exposure[row]))}; {ago}"
 
 
+class _Stage(NamedTuple):
+    """One step of the choice."""
+
+    why: int
+    rows: IntArray
+    worth: FloatArray
+    quota: int
+    reserved: int = 0  #: fetches that are left to later stages
+    is_fair: bool = True  #: no host gets more than its share
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The pages to choose from, and all that the choice depends on."""
 
     pages: Pages  #: with what sitemaps and feeds say of them
     policy: Policy
-    score: FloatArray
+    score: FloatArray  #: of the policy, times the weight of the rules and the chance of an answer
+    answers: FloatArray  #: the chance that a visit gets an answer
     ties: KeyArray
     rules: RuleColumns
     eligible: BoolArray
@@ -139,40 +151,64 @@ class Candidates:
 
     def choose(self) -> tuple[IntArray, NDArray[np.int8]]:
         """The chosen rows, best first within each reason, and the reasons."""
-        allowance = _allowance(self.pages, self.budget)
-        rows = np.flatnonzero(self.eligible)
-        explored = int(self.budget.explore * self.fetches)
-        overdue, days = rows[:0], self.score
-        if explored or self.rules.max_interval.min(initial=np.inf) < np.inf:
-            days = self.pages.copy_age(self.now)
-            overdue = rows[days[rows] * DAY >= self.rules.max_interval[rows]]
-        new, known, discovered = rows[:0], rows, 0
-        if self.budget.discover is not None:
-            unseen = self.pages.n_visits[rows] == 0
-            new, known = rows[unseen], rows[~unseen]
-            discovered = _whole(self.budget.discover * self.fetches, self.now)
-        stages = (
-            (PINNED, rows[self.rules.pin[rows]], self.score, self.fetches),
-            (OVERDUE, overdue, self.score, self.fetches),
-            (DISCOVERED, new, self.score, discovered),
-            (SCORED, known, self.score, self.fetches - explored),
-            (EXPLORED, known, days, explored),
-            (DISCOVERED, new, self.score, self.fetches),  # what the known pages leave over
-        )
+        allowance = _allowance(self.pages, self.budget, self.fetches)
         chosen, why, left = [], [], self.fetches
-        for reason, candidates, worth, quota in stages:
-            taken = allowance.take(candidates, worth, self.ties, min(quota, left))
+        for stage in self._stages():
+            if not stage.is_fair:
+                allowance.lift_shares()
+            quota = max(min(stage.quota, left - stage.reserved), 0)
+            taken = allowance.take(stage.rows, stage.worth, self.ties, quota)
             chosen.append(taken)
-            why.append(np.full(len(taken), reason, np.int8))
+            why.append(np.full(len(taken), stage.why, np.int8))
             left -= len(taken)
         return np.concatenate(chosen), np.concatenate(why)
+
+    def _stages(self) -> Iterator[_Stage]:
+        """Which pages are chosen from in turn, and how many of them."""
+        rows, score, most = np.flatnonzero(self.eligible), self.score, self.fetches
+        is_failing = self.pages.failures[rows] > 0
+        failing, known = rows[is_failing], rows[~is_failing]
+        explored, retried = int(self.budget.explore * most), min(self.retries(most), len(failing))
+        overdue, days = rows[:0], score
+        if explored or self.rules.max_interval.min(initial=np.inf) < np.inf:
+            days = self.pages.copy_age(self.now)
+            overdue = known[days[known] * DAY >= self.rules.max_interval[known]]
+        new = rows[:0]
+        if self.budget.discover is not None:
+            is_new = self.pages.n_visits[known] == 0
+            new, known = known[is_new], known[~is_new]
+        yield _Stage(PINNED, rows[self.rules.pin[rows]], score, most)
+        yield _Stage(OVERDUE, overdue, score, most)
+        yield _Stage(DISCOVERED, new, score, self._discovered(new))
+        yield _Stage(SCORED, known, score, most - explored, reserved=retried)
+        yield _Stage(EXPLORED, known, days, explored, reserved=retried)
+        yield _Stage(RETRIED, failing, score, retried)
+        # What is left goes to hosts that had their share, then to new and failing pages.
+        yield _Stage(SCORED, known, score, most, is_fair=False)
+        yield _Stage(DISCOVERED, new, score, most, is_fair=False)
+        yield _Stage(RETRIED, failing, score, most, is_fair=False)
+
+    def retries(self, fetches: int) -> int:
+        """How many fetches of a plan are for failing pages."""
+        return _whole(self.budget.retry * fetches, self.now)
+
+    def _discovered(self, new: IntArray) -> int:
+        """How many fetches are for new pages: fewer, the fewer of the best are likely there."""
+        wanted = (self.budget.discover or 0.0) * self.fetches
+        if not (new.size and wanted):
+            return 0
+        n = min(int(np.ceil(wanted)), len(new))
+        best = new[np.argpartition(-self.score[new], n - 1)[:n]]
+        return _whole(wanted * float(self.answers[best].mean()), self.now)
 
     def p_change(self, rows: IntArray) -> FloatArray:
         """The probability that a visit now shows a change, by the policy or the smoothed rate."""
         pages = self.pages.take(rows)
         if isinstance(self.policy, Forecaster):
-            return self.policy.forecast(pages, self.now).p_change
-        return from_rate(smoothed(pages), pages.days_since_visit(self.now)).p_change
+            p_change = self.policy.forecast(pages, self.now).p_change
+        else:
+            p_change = from_rate(smoothed(pages), pages.days_since_visit(self.now)).p_change
+        return p_change * self.answers[rows]
 
 
 def plan(
@@ -224,10 +260,12 @@ def find_candidates(
     scorer.learn(history, pages, now)
     columns = rule_columns(rules, pages)
     pages = with_signals(pages, history.signals())
+    answers = answer_chances(pages, now)
     return Candidates(
         pages=pages,
         policy=scorer,
-        score=scorer.score(pages, now) * columns.weight,
+        score=expected(scorer.score(pages, now) * columns.weight, answers),
+        answers=answers,
         ties=random_bits(pages.key, seed) if ties == "hash" else pages.page_id.astype(np.uint64),
         rules=columns,
         eligible=~columns.never & (columns.pin | (now >= due(pages, columns))),
@@ -235,6 +273,11 @@ def find_candidates(
         budget=budget,
         now=now,
     )
+
+
+def expected(score: FloatArray, answers: FloatArray) -> FloatArray:
+    """Scores times the chance of an answer. A score below 0 falls too if that is unlikely."""
+    return np.where(score < 0, score / np.maximum(answers, 1e-12), score * answers)
 
 
 def fetches(budget: Budget, pages: int) -> int:
@@ -250,11 +293,7 @@ def due(pages: Pages, rules: RuleColumns) -> FloatArray:
     """When each page may be visited again: its least interval, and back-off while it fails."""
     if not (pages.failures.any() or rules.min_interval.any()):
         return np.full(len(pages), -np.inf)
-    doublings = np.minimum(np.maximum(pages.failures - 1, 0), 30)
-    retry = np.where(
-        pages.failures > 0, np.minimum(FIRST_RETRY_SECONDS * 2.0**doublings, MAX_RETRY_SECONDS), 0.0
-    )
-    wait = np.maximum(retry, rules.min_interval)
+    wait = np.maximum(retry_seconds(pages), rules.min_interval)
     last = np.where(np.isnan(pages.last_attempt), -np.inf, pages.last_attempt)
     return np.where(wait > 0, last + wait, -np.inf)
 
@@ -284,8 +323,8 @@ def _checked(now: Time, pages: Pages) -> Time:
 
 def _check_budget(budget: Budget) -> None:
     """Raise BadInput for a negative or contradictory budget."""
-    limits = {"share": 1.0, "explore": 1.0, "discover": 1.0}
-    for name in (f.name for f in fields(budget)):
+    limits = dict.fromkeys(("share", "explore", "discover", "retry", "host_share"), 1.0)
+    for name in (f.name for f in fields(budget) if f.name != "host_delays"):
         value, most = getattr(budget, name), limits.get(name, np.inf)
         if value is not None and not (
             isinstance(value, int | float) and 0 <= value <= most and value < np.inf
@@ -296,23 +335,44 @@ def _check_budget(budget: Budget) -> None:
         raise BadInput("Budget: give fetches or share, not both.")
 
 
-def _allowance(pages: Pages, budget: Budget) -> Allowance:
-    caps = [] if budget.host_cap is None else [budget.host_cap]
-    if budget.host_delay > 0:
-        caps.append(int(min(budget.every / budget.host_delay, len(pages))))
+def _allowance(pages: Pages, budget: Budget, fetches: int) -> Allowance:
     limits = np.array([np.inf if x is None else x for x in (budget.bytes, budget.seconds)])
     cost = np.empty((0, 2))
     if not np.isinf(limits).all():
         known = {"bytes": pages.bytes, "seconds": pages.seconds}
         cost = np.column_stack([_costs(n, c, getattr(budget, n)) for n, c in known.items()])
-    hosts = int(pages.host.max(initial=-1)) + 1 if caps else 0
+    share = np.inf if budget.host_share is None else max(int(budget.host_share * fetches), 1)
     return Allowance(
         host=pages.host,
-        host_left=np.full(hosts, min(caps, default=0), np.int64),
+        host_left=_host_caps(pages, budget, is_limited=share < fetches),
+        host_share=share,
         cost=cost,
         cost_left=limits,
         taken=np.zeros(len(pages), np.bool_),
     )
+
+
+def _host_caps(pages: Pages, budget: Budget, *, is_limited: bool) -> NDArray[np.int64]:
+    """The most fetches from each host, by its number; empty where nothing limits them.
+
+    A fetch takes the delay of its host and the time that the host took to answer so far.
+    """
+    delays = budget.host_delays
+    if not (is_limited or budget.host_cap is not None or budget.host_delay > 0 or delays):
+        return np.empty(0, np.int64)
+    n = int(pages.host.max(initial=-1)) + 1
+    delay = np.full(n, budget.host_delay)
+    for host, seconds in delays.items():
+        if 0 <= host < n:
+            delay[host] = max(delay[host], seconds)
+    timed = pages.host[pages.seconds >= 0]
+    took = np.bincount(timed, pages.seconds[pages.seconds >= 0], n) / np.maximum(
+        np.bincount(timed, minlength=n), 1
+    )
+    caps = np.full(n, len(pages) if budget.host_cap is None else budget.host_cap, np.float64)
+    slow = delay > 0
+    caps[slow] = np.minimum(caps[slow], np.floor(budget.every / (delay + took)[slow]))
+    return caps.astype(np.int64)
 
 
 def _costs(name: str, cost: FloatArray, limit: float | None) -> FloatArray:
