@@ -19,7 +19,7 @@ from recrawl.page.times import MIN_SECONDS_IN_TEXT
 from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
@@ -48,8 +48,25 @@ def visits(part: pa.Table, source: Source, place: str, first: int) -> pa.Table:
     try:
         return _by_column(part)
     except _NEEDS_ROWS:
-        numbered = ((f"{place} {i}", row) for i, row in enumerate(part.to_pylist(), first))
-        return by_row(numbered, source)
+        return by_row(_records(part, source, place, first), source)
+
+
+def _records(
+    part: pa.Table, source: Source, place: str, first: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows as records; one that Python cannot hold, as a date in year 10000, is rejected."""
+    try:
+        records = part.to_pylist()
+    except MALFORMED:
+        records = []
+        for i in range(len(part)):
+            where = f"{place} {first + i}"
+            try:
+                yield where, part.slice(i, 1).to_pylist()[0]
+            except MALFORMED as error:
+                source.reject(where, f"A value is out of range: {error}.")
+    for i, record in enumerate(records, first):
+        yield f"{place} {i}", record
 
 
 def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> pa.Table:

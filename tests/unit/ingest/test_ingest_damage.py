@@ -17,7 +17,20 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ingest_files import EVERY, FORMATS, NOW, cdx, heritrix, ingest_files, jsonl, url, warc
+from ingest_files import (
+    EVERY,
+    FORMATS,
+    NOW,
+    cdx,
+    heritrix,
+    html,
+    http,
+    ingest_files,
+    jsonl,
+    url,
+    warc,
+    warc_record,
+)
 from typer.testing import CliRunner
 
 from recrawl import registry
@@ -221,6 +234,53 @@ def test_invalid_times_and_urls_are_rejected(tmp_path):
     for word in ("negative", "future", "0 and 999"):
         assert any(word in reason for reason in run.reasons)
     assert run.rejects[0]["where"] == "record 1"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.timestamp("ms"), pa.timestamp("us", tz="UTC"), pa.timestamp("ms", tz="No/Where"),
+     pa.date32(), pa.duration("s")],
+)  # fmt: skip
+def test_a_date_that_python_cannot_hold_loses_only_its_record(kind, tmp_path):
+    integers = pa.int32() if kind == pa.date32() else pa.int64()
+    absurd = pa.array([2**31 - 1 if kind == pa.date32() else 2**62], integers).view(kind)
+    at = pa.chunked_array([pa.array([0], integers).view(kind), absurd])
+    links = [["/b"]] * 2  # such rows are read one by one
+    table = pa.table({"url": ["http://a.example/"] * 2, "at": at, "links": links})
+    pq.write_table(table, tmp_path / "a")
+    run = ingest_files(tmp_path / "a")
+    n_kept = int(kind in (pa.timestamp("ms"), pa.timestamp("us", tz="UTC"), pa.date32()))
+    assert (run.report.added, run.report.rejected) == (n_kept, 2 - n_kept)
+    assert run.rejects[-1]["where"] == "row group 0, row 2"
+
+
+@pytest.mark.parametrize(
+    "date", ["", " ", "never", "0001-01-01T00:00:00+23:59", "99999-01-01", "1e400", "9" * 5000]
+)
+def test_a_warc_record_without_a_proper_date_is_rejected(date, tmp_path):
+    (tmp_path / "a").write_bytes(warc_record(url(1), http(html(1)), date=date) + warc(2))
+    run = ingest_files(tmp_path / "a")
+    assert (len(run.rows), run.report.rejected) == (2, 1)
+
+
+@pytest.mark.parametrize("year", ["2026", "999999999"])
+@pytest.mark.parametrize("zone", ["GMT", "-9999999999999"])
+def test_an_absurd_last_modified_is_left_out(year, zone, tmp_path):
+    date = f"Thu, 01 Jan {year} 00:00:00 {zone}"
+    row = {"url": "http://a.example/", "at": 1_790_000_000, "last_modified": date}
+    (tmp_path / "a").write_text(json.dumps(row))
+    run = ingest_files(tmp_path / "a")
+    assert (len(run.rows), run.report.rejected) == (1, 0)
+    assert (run.rows[0]["last_modified"] is None) == ((year, zone) != ("2026", "GMT"))
+
+
+def test_a_parquet_file_with_a_name_that_is_not_utf8_is_refused(tmp_path):
+    out = io.BytesIO()
+    pq.write_table(pa.table({"url": ["http://a.example/"], "at": [1], "zzzz": [1]}), out)
+    (tmp_path / "a").write_bytes(out.getvalue().replace(b"zzzz", b"\xff\xfe\xfd\xfc"))
+    run = ingest_files(tmp_path / "a")
+    assert (run.rows, run.report.rejected) == ([], 1)
+    assert "is not a whole Parquet file" in run.report.files[0].problem
 
 
 def test_wrong_columns_do_not_stop_the_other_files(tmp_path):

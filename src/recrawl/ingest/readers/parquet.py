@@ -46,11 +46,11 @@ class Parquet:
 def _row_groups(file: IO[bytes], source: Source) -> Iterator[pa.Table]:
     try:
         parquet = pyarrow.parquet.ParquetFile(file)
-    except (pa.ArrowException, OSError) as error:
+        names = parquet.schema_arrow.names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # or a name is not UTF-8
         raise BadInput(
             f"The file {source.filename!r} is not a whole Parquet file: {error}. Make it again."
         ) from error
-    names = parquet.schema_arrow.names
     visit_tables.require_columns(names, source.filename)
     wanted = [name for name in visit_tables.COLUMNS if name in names]
     for group in range(parquet.num_row_groups):
