@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from recrawl import urls
 from recrawl.errors import BadUrl
 from recrawl.urls import (
     MAX_LENGTH,
+    MAX_URL_LENGTH,
     canonical,
     host,
     resolve_links,
@@ -140,9 +142,23 @@ def test_what_is_no_web_page_is_refused(text: str) -> None:
         canonical(text)
 
 
-def test_too_long_only_with_its_base() -> None:
+def test_links_that_are_too_long_to_keep() -> None:
     base = "http://a.org/" + "b" * 5000 + "/"
-    assert resolve_links(["c" * 5000, "c"], base) == [None, base + "c"]
+    hrefs = ["c" * 5000, "c", "/d", "http://b.org/", "../e", "./f"]
+    kept = ["http://a.org/d", "http://b.org/", "http://a.org/e"]
+    assert resolve_links(hrefs, base) == [None, None, *kept, None]
+    room = MAX_URL_LENGTH - len("http://a.org/")
+    for href in ("c" * room, "\u00e9" * (room // 6)):
+        assert resolve_links([href, href + "cccccc"], "http://a.org/")[0] is not None
+        assert resolve_links([href + "cccccc"], "http://a.org/") == [None]
+
+
+def test_a_long_base_is_not_read_again_for_each_link(monkeypatch) -> None:
+    calls = []
+    monkeypatch.setattr(urls, "_escape", lambda match: calls.append(match) or "%C3")
+    base = "http://a.org/" + "%C3" * 600 + "/"
+    resolve_links(["\u00e9"] * 50, base)
+    assert len(calls) <= 50 + 600
 
 
 def test_credentials_are_not_even_in_the_error() -> None:

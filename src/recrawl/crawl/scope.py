@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 REACHES = ("host", "site", "any")
-MAX_URL_LENGTH = 2000
 MAX_PATH_DEPTH = 16
 MAX_REPEATS = 3  #: of one part of a path, as in /a/b/a/b/a/b/a/b
 
@@ -71,7 +70,7 @@ def _matcher(patterns: Sequence[str]) -> Callable[[str], object]:
 
 def _looks_endless(url: str) -> bool:
     """Whether a URL looks like one that a site generates without end."""
-    if len(url) > MAX_URL_LENGTH:
+    if len(url) > urls.MAX_URL_LENGTH:
         return True
     parts = [part for part in url.partition("://")[2].partition("?")[0].split("/")[1:] if part]
     repeats = max(Counter(parts).values(), default=0)

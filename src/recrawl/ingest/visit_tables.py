@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recrawl.errors import BadInput
+from recrawl.ingest.batches import tables
 from recrawl.ingest.lines import MALFORMED, reason
 from recrawl.ingest.visit_records import digest, row_of
 from recrawl.model import VISITS
 from recrawl.page.times import MIN_SECONDS_IN_TEXT
-from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,15 +40,17 @@ def require_columns(names: list[str], filename: str) -> None:
             )
 
 
-def visits(part: pa.Table, source: Source, place: str, first: int) -> pa.Table:
+def visits(part: pa.Table, source: Source, place: str, first: int) -> Iterator[pa.Table]:
     """The table as visits: column by column, or row by row if a value does not fit its column.
 
     Rejected rows are named by `place` and their number, counted from `first`.
     """
     try:
-        return _by_column(part)
+        table = _by_column(part)
     except _NEEDS_ROWS:
-        return by_row(_records(part, source, place, first), source)
+        yield from by_row(_records(part, source, place, first), source)
+    else:
+        yield table
 
 
 def _records(
@@ -69,15 +71,19 @@ def _records(
         yield f"{place} {i}", record
 
 
-def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> pa.Table:
+def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> Iterator[pa.Table]:
     """The records as visits; those with an invalid value are rejected."""
-    rows: list[Row] = []
+    return tables(_rows(records, source))
+
+
+def _rows(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> Iterator[Row]:
     for where, record in records:
         try:
-            rows.append(row_of(record))
+            row = row_of(record)
         except MALFORMED as error:
             source.reject(where, reason(error), repr(record))
-    return visit_table(rows)
+        else:
+            yield row
 
 
 def _by_column(part: pa.Table) -> pa.Table:

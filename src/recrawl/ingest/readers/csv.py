@@ -80,7 +80,7 @@ class _Block:
             block, rest = block[:line], block[line:]
             self._hidden.append(rest.decode())
         if block.strip():
-            yield self._parse(block, self._maybe_hidden)
+            yield from self._parse(block, self._maybe_hidden)
         if self._hidden:
             yield from self._read_lines(_LINE_END.split("\n".join(self._hidden)))
 
@@ -93,9 +93,11 @@ class _Block:
             else:
                 self._source.reject(self._where, "A quote is not closed.", line)
         if any(line.strip() for line in whole):
-            yield self._parse("\n".join(whole).encode(), self._invalid)
+            yield from self._parse("\n".join(whole).encode(), self._invalid)
 
-    def _parse(self, block: bytes, invalid: Callable[[pyarrow.csv.InvalidRow], str]) -> pa.Table:
+    def _parse(
+        self, block: bytes, invalid: Callable[[pyarrow.csv.InvalidRow], str]
+    ) -> Iterator[pa.Table]:
         wanted = [name for name in visit_tables.COLUMNS if name in self._names]
         table = pyarrow.csv.read_csv(
             pa.BufferReader(block),
