@@ -41,9 +41,12 @@ _PLAIN_LINK = re.compile(
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _TWO_SLASHES = re.compile(r"[/\\]{2}")
-_CREDENTIALS = re.compile(r"//[^/\\?#]*@")
+_NO_DELIMITER = re.compile(r'[^/\\?#"\n]++')
+_BEFORE_HOST = re.compile(r"(?:https?:[/\\]*|[/\\]{2})$", re.IGNORECASE)
+_WEB_SCHEME = re.compile("https?:", re.IGNORECASE)
 _AUTHORITY = re.compile(r"[/\\]*([^/\\?#]*)")
 _LABELS = re.compile(r"(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_DOT = re.compile("[.\u3002\uff0e\uff61]")
 _ENDS_IN_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?")
 #: Escapes, lone percent signs, and what must be escaped.
@@ -122,8 +125,26 @@ def _suffixes() -> Callable[[str], str]:
 
 
 def _bad(url: str, rule: str, remedy: str) -> BadUrl:
-    without_credentials = _CREDENTIALS.sub("//", url[:200])
-    return BadUrl(f"url {rule}: {without_credentials!r}. {remedy}.")
+    return BadUrl(f"url {rule}: {without_credentials(url)[:200]!r}. {remedy}.")
+
+
+def without_credentials(text: str) -> str:
+    """The first 16,384 characters, without names and passwords before the host of a URL in them.
+
+    >>> without_credentials("see https://me:secret@example.org/")
+    'see https://example.org/'
+    """
+    return _NO_DELIMITER.sub(_host_only, text[:16_384]) if "@" in text else text[:16_384]
+
+
+def _host_only(match: re.Match[str]) -> str:
+    """The host alone, if the text before or in the match says that a host is there."""
+    text, start = match[0], match.start()
+    place = 0
+    if not _BEFORE_HOST.search(match.string[max(start - 9, 0) : start]):
+        scheme = _WEB_SCHEME.search(text)
+        place = scheme.end() if scheme else len(text)
+    return text[:place] + text[place:].rpartition("@")[2]
 
 
 def _checked(url: str) -> str:
@@ -232,9 +253,12 @@ def _host(raw: str) -> str:
     return name
 
 
+@lru_cache(maxsize=100_000)
 def _ascii(name: str) -> str:
     """An international host in Punycode, label by label; ASCII labels stay as they are."""
-    if len(name) > 253:
+    # Punycode takes a while. It adds at least "xn--" to a label.
+    least = [len(part) + 4 * (not part.isascii()) for part in _DOT.split(name)]
+    if max(least) > 63 or sum(least) + len(least) - 1 > 254:  # a dot may be at the end
         raise ValueError(name)
     mapped = idna.uts46_remap(name, std3_rules=False, transitional=False)
     return ".".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import idna
 import pytest
 
 from recrawl import urls
@@ -13,6 +14,7 @@ from recrawl.urls import (
     host,
     resolve_links,
     site,
+    without_credentials,
 )
 
 BASE = "http://a.org/x/y?z"
@@ -165,6 +167,40 @@ def test_credentials_are_not_even_in_the_error() -> None:
     with pytest.raises(BadUrl) as caught:
         canonical("http://user:secret@a.org:99999/")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://u:secret@a.org/b@c", "https://a.org/b@c"),
+        ("see HTTP:\\\\u:secret@a.org", "see HTTP:\\\\a.org"),
+        ("http:u:secret@a.org/", "http:a.org/"),
+        ("http:/u:se cret@a.org/", "http:/a.org/"),
+        ("//u:x@secret@a.org?b@c", "//a.org?b@c"),
+        ('{"url": "https://u:secret@a.org", "by": "me@b.org"}', '{"url": "https://a.org", "by": "me@b.org"}'),
+        ("http://a.org/" + "b" * 300 + "//u:secret@c", "http://a.org/" + "b" * 300 + "//c"),
+        ("https://" + "u" * 300 + ":secret@a.org:99999/", "https://a.org:99999/"),
+    ],
+)  # fmt: skip
+def test_credentials_are_blanked_in_any_text(text, expected) -> None:
+    assert without_credentials(text) == expected
+    with pytest.raises(BadUrl) as caught:
+        canonical(text.replace("a.org", "a.org:99999", 1) + "\ud800")
+    assert "secret" not in str(caught.value)
+
+
+def test_international_hosts_that_dns_cannot_hold_are_not_encoded(monkeypatch) -> None:
+    calls = []
+    encode = idna.alabel
+    monkeypatch.setattr(idna, "alabel", lambda label: calls.append(label) or encode(label))
+    long = ["\u0436" * 60, ".".join(["\u0436" * 30] * 8), "\u0436\u3002" * 200]
+    for name in long:
+        with pytest.raises(BadUrl, match="DNS"):
+            canonical(f"http://{name}/")
+    assert calls == []
+    for _ in range(3):
+        assert canonical("http://\u0436\u0436.org/") == "http://xn--f1aa.org/"
+    assert len(calls) <= 1
 
 
 def test_host_and_site() -> None:

@@ -36,7 +36,7 @@ from typer.testing import CliRunner
 from recrawl import registry
 from recrawl.cli import app
 from recrawl.errors import BadInput
-from recrawl.ingest import crawl_files
+from recrawl.ingest import crawl_files, file_stream
 from recrawl.urls import resolve_links
 
 MAX_LOST = 6  # no format loses more than the record at the cut and what shares its line
@@ -281,6 +281,39 @@ def test_a_parquet_file_with_a_name_that_is_not_utf8_is_refused(tmp_path):
     run = ingest_files(tmp_path / "a")
     assert (run.rows, run.report.rejected) == ([], 1)
     assert "is not a whole Parquet file" in run.report.files[0].problem
+
+
+@pytest.mark.parametrize("record", [
+    {"url": "https://u:secret@a.example:99999/", "at": 1},
+    {"url": "https://u:secret@a.example/", "at": "never"},
+    {"url": "https://u:secret@a.example/", "at": -5},
+    {"url": "https://" + "u" * 1500 + ":secret@a.example/", "at": "never"},
+])  # fmt: skip
+def test_passwords_are_neither_in_rejects_nor_in_messages(record, tmp_path):
+    (tmp_path / "a").write_text(json.dumps(record) + "\n" + json.dumps(record)[:-1])
+    run = ingest_files(tmp_path / "a")
+    assert run.report.rejected == 2
+    everything = repr(run.rejects) + repr(run.report.files)
+    assert "secret" not in everything
+    assert "a.example" in everything
+
+
+def test_etags_that_cannot_be_sent_are_left_out(tmp_path):
+    etags = ['"good"', "x" * 1024, "x" * 1025, "x" * 300_000, "a\0b", "a\nb", "\u00e9", "a\x7fb"]
+    rows = [{"url": url(i), "at": 1, "etag": etag} for i, etag in enumerate(etags)]
+    (tmp_path / "a").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = ingest_files(tmp_path / "a")
+    assert [row["etag"] for row in run.rows] == [*etags[:2], *[None] * 6]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_small_packed_pieces_are_joined(pack, tmp_path):
+    one = jsonl(1)
+    (tmp_path / "a").write_bytes(pack(one) * 5000)
+    with file_stream.open_stream(str(tmp_path / "a")) as stream:
+        pieces = list(iter(lambda: stream.read(1 << 20), b""))
+    assert b"".join(pieces) == one * 5000
+    assert min(map(len, pieces[:-1])) >= 256 << 10
 
 
 def test_wrong_columns_do_not_stop_the_other_files(tmp_path):
