@@ -131,7 +131,7 @@ def _unzstd(packed: PeekableStream) -> Iterator[bytes]:
 _UNPACKERS = {b"\x1f\x8b": _gunzip, b"\x28\xb5\x2f\xfd": _unzstd}
 
 
-def _unpacked(raw: PeekableStream) -> PeekableStream:
+def unpacked(raw: PeekableStream) -> PeekableStream:
     """The stream itself, or its unpacked bytes if its first bytes are those of a packed file."""
     head = raw.peek(4)
     for magic, unpack in _UNPACKERS.items():
@@ -146,7 +146,7 @@ def open_stream(
 ) -> Iterator[PeekableStream]:
     """The unpacked bytes of a file, or of standard input for `-`."""
     if path == "-":
-        yield _unpacked(PeekableStream(sys.stdin.buffer, count))
+        yield unpacked(PeekableStream(sys.stdin.buffer, count))
         return
     try:
         file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115 - closed below
@@ -155,4 +155,4 @@ def open_stream(
             f"Cannot read the file {path!r}: {error.strerror}. Check its name."
         ) from error
     with file:
-        yield _unpacked(PeekableStream(cast("io.RawIOBase", file), count))
+        yield unpacked(PeekableStream(cast("io.RawIOBase", file), count))
