@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from recrawl.model import KeyArray
 
-MAX_LENGTH = 8192  #: characters; a longer URL is far more often a crawler trap than a page
+MAX_LENGTH = 8192  #: characters of a URL that is read at all
+MAX_URL_LENGTH = 2000  #: of a page or a link that is kept; a longer one is mostly a crawler trap
 
 _TRIM = "".join(map(chr, range(0x21)))
 _QUERY = r"(?:\?[!$&(-;=?-Z\[\]_a-z|~]++)?+"
@@ -40,9 +41,12 @@ _PLAIN_LINK = re.compile(
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):")
 _TWO_SLASHES = re.compile(r"[/\\]{2}")
-_CREDENTIALS = re.compile(r"//[^/\\?#]*@")
+_NO_DELIMITER = re.compile(r'[^/\\?#"\n]++')
+_BEFORE_HOST = re.compile(r"(?:https?:[/\\]*|[/\\]{2})$", re.IGNORECASE)
+_WEB_SCHEME = re.compile("https?:", re.IGNORECASE)
 _AUTHORITY = re.compile(r"[/\\]*([^/\\?#]*)")
 _LABELS = re.compile(r"(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_DOT = re.compile("[.\u3002\uff0e\uff61]")
 _ENDS_IN_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::([0-9]*))?")
 #: Escapes, lone percent signs, and what must be escaped.
@@ -63,10 +67,10 @@ def canonical(url: str, *, base: str | None = None) -> str:
 
 
 def resolve_links(hrefs: Iterable[str], base: str) -> list[str | None]:
-    """`canonical` of each link of a page; None for a link that is no web page."""
+    """`canonical` of each link of a page; None for a link that is no web page, or is too long."""
     base_parts = _base_of(base)
     front = (None, "", base_parts.origin, base_parts.folder)
-    room = MAX_LENGTH - len(base_parts.folder)
+    room = MAX_URL_LENGTH - len(base_parts.folder)
     return [
         before + href
         if (before := front[_form(href)]) is not None and len(href) <= room
@@ -84,9 +88,10 @@ def _form(href: str) -> int:
 
 def _canonical_or_none(url: str, base: str) -> str | None:
     try:
-        return canonical(url, base=base)
+        link = canonical(url, base=base)
     except BadUrl:
         return None
+    return link if len(link) <= MAX_URL_LENGTH else None
 
 
 def host(url: str) -> str:
@@ -120,8 +125,26 @@ def _suffixes() -> Callable[[str], str]:
 
 
 def _bad(url: str, rule: str, remedy: str) -> BadUrl:
-    without_credentials = _CREDENTIALS.sub("//", url[:200])
-    return BadUrl(f"url {rule}: {without_credentials!r}. {remedy}.")
+    return BadUrl(f"url {rule}: {without_credentials(url)[:200]!r}. {remedy}.")
+
+
+def without_credentials(text: str) -> str:
+    """The first 16,384 characters, without names and passwords before the host of a URL in them.
+
+    >>> without_credentials("see https://me:secret@example.org/")
+    'see https://example.org/'
+    """
+    return _NO_DELIMITER.sub(_host_only, text[:16_384]) if "@" in text else text[:16_384]
+
+
+def _host_only(match: re.Match[str]) -> str:
+    """The host alone, if the text before or in the match says that a host is there."""
+    text, start = match[0], match.start()
+    place = 0
+    if not _BEFORE_HOST.search(match.string[max(start - 9, 0) : start]):
+        scheme = _WEB_SCHEME.search(text)
+        place = scheme.end() if scheme else len(text)
+    return text[:place] + text[place:].rpartition("@")[2]
 
 
 def _checked(url: str) -> str:
@@ -150,8 +173,8 @@ def _base_of(base: str) -> _Base:
 
 
 def _rewrite(url: str, base: str | None) -> str:
-    origin, path, query = _split(_clean(url), base)
-    path = _without_dots(_IN_PATH.sub(_escape, path))
+    origin, folder, path, query = _split(_clean(url), base)
+    path = _without_dots(folder, _IN_PATH.sub(_escape, path))
     query = _IN_QUERY.sub(_escape, query[1:])
     return f"{origin}{path}?{query}" if query else origin + path
 
@@ -163,8 +186,11 @@ def _clean(url: str) -> str:
     return text.partition("#")[0]
 
 
-def _split(text: str, base: str | None) -> tuple[str, str, str]:
-    """Origin, raw path and raw query (with its "?") of cleaned text."""
+def _split(text: str, base: str | None) -> tuple[str, str, str, str]:
+    """Origin, folder of the base, raw path and raw query (with its "?") of cleaned text.
+
+    The folder is canonical already: what is long and shared by all links of a page is read once.
+    """
     named = _SCHEME.match(text)
     scheme = named[1].lower() if named else None
     if scheme is not None and scheme not in _DEFAULT_PORT:
@@ -178,23 +204,23 @@ def _split(text: str, base: str | None) -> tuple[str, str, str]:
     return _from_base(rest, base_parts)
 
 
-def _from_authority(rest: str, scheme: str, text: str) -> tuple[str, str, str]:
+def _from_authority(rest: str, scheme: str, text: str) -> tuple[str, str, str, str]:
     match = _AUTHORITY.match(rest)
     assert match is not None  # it matches the empty string
     authority = match[1].rpartition("@")[2]
     path, mark, query = rest[match.end() :].partition("?")
     path = path.replace("\\", "/") or "/"
-    return f"{scheme}://{_authority(authority, scheme, text)}", path, mark + query
+    return f"{scheme}://{_authority(authority, scheme, text)}", "", path, mark + query
 
 
-def _from_base(rest: str, base_parts: _Base) -> tuple[str, str, str]:
+def _from_base(rest: str, base_parts: _Base) -> tuple[str, str, str, str]:
     path, mark, query = rest.partition("?")
     path = path.replace("\\", "/")
     if not path:
-        return base_parts.origin, base_parts.path, mark + query if mark else base_parts.query
-    if not path.startswith("/"):
-        path = base_parts.folder[len(base_parts.origin) :] + path
-    return base_parts.origin, path, mark + query
+        query = mark + query if mark else base_parts.query
+        return base_parts.origin, base_parts.path, "", query
+    folder = "" if path.startswith("/") else base_parts.folder[len(base_parts.origin) :]
+    return base_parts.origin, folder, path, mark + query
 
 
 def _authority(authority: str, scheme: str, text: str) -> str:
@@ -227,9 +253,12 @@ def _host(raw: str) -> str:
     return name
 
 
+@lru_cache(maxsize=100_000)
 def _ascii(name: str) -> str:
     """An international host in Punycode, label by label; ASCII labels stay as they are."""
-    if len(name) > 253:
+    # Punycode takes a while. It adds at least "xn--" to a label.
+    least = [len(part) + 4 * (not part.isascii()) for part in _DOT.split(name)]
+    if max(least) > 63 or sum(least) + len(least) - 1 > 254:  # a dot may be at the end
         raise ValueError(name)
     mapped = idna.uts46_remap(name, std3_rules=False, transitional=False)
     return ".".join(
@@ -247,11 +276,12 @@ def _escape(match: re.Match[str]) -> str:
     return character if _UNRESERVED.match(character) else text.upper()
 
 
-def _without_dots(path: str) -> str:
-    if "/." not in path:
-        return path
-    kept: list[str] = []
-    segments = path.split("/")[1:]
+def _without_dots(folder: str, path: str) -> str:
+    """The path in a folder that has no dots; without a folder it begins with a slash."""
+    if "/." not in path and not path.startswith("."):
+        return folder + path
+    kept = folder.split("/")[1:-1]
+    segments = path.removeprefix("/").split("/")
     for segment in segments:
         if segment == "..":
             del kept[-1:]

@@ -198,6 +198,15 @@ def test_an_unknown_reach_is_refused():
         Scope(reach="moon")
 
 
+def test_patterns_with_many_stars_take_no_longer():
+    pattern, url = "*a" * 40 + "*b", A + "a" * 1500
+    assert Scope(skip=(pattern,)).select([url], ["a.example.org"], {}) == [url]
+    assert Scope(skip=(pattern,)).select([url + "b"], ["a.example.org"], {}) == []
+    assert Scope(only=("*.html", "*/x?y")).select(
+        [A + "x?y", A + "xzy", A + "a.html", A + "ahtml"], ["a.example.org"], {}
+    ) == [A + "x?y", A + "a.html"]
+
+
 # New pages
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import idna
 import pytest
 
+from recrawl import urls
 from recrawl.errors import BadUrl
 from recrawl.urls import (
     MAX_LENGTH,
+    MAX_URL_LENGTH,
     canonical,
     host,
     resolve_links,
     site,
+    without_credentials,
 )
 
 BASE = "http://a.org/x/y?z"
@@ -140,15 +144,63 @@ def test_what_is_no_web_page_is_refused(text: str) -> None:
         canonical(text)
 
 
-def test_too_long_only_with_its_base() -> None:
+def test_links_that_are_too_long_to_keep() -> None:
     base = "http://a.org/" + "b" * 5000 + "/"
-    assert resolve_links(["c" * 5000, "c"], base) == [None, base + "c"]
+    hrefs = ["c" * 5000, "c", "/d", "http://b.org/", "../e", "./f"]
+    kept = ["http://a.org/d", "http://b.org/", "http://a.org/e"]
+    assert resolve_links(hrefs, base) == [None, None, *kept, None]
+    room = MAX_URL_LENGTH - len("http://a.org/")
+    for href in ("c" * room, "\u00e9" * (room // 6)):
+        assert resolve_links([href, href + "cccccc"], "http://a.org/")[0] is not None
+        assert resolve_links([href + "cccccc"], "http://a.org/") == [None]
+
+
+def test_a_long_base_is_not_read_again_for_each_link(monkeypatch) -> None:
+    calls = []
+    monkeypatch.setattr(urls, "_escape", lambda match: calls.append(match) or "%C3")
+    base = "http://a.org/" + "%C3" * 600 + "/"
+    resolve_links(["\u00e9"] * 50, base)
+    assert len(calls) <= 50 + 600
 
 
 def test_credentials_are_not_even_in_the_error() -> None:
     with pytest.raises(BadUrl) as caught:
         canonical("http://user:secret@a.org:99999/")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://u:secret@a.org/b@c", "https://a.org/b@c"),
+        ("see HTTP:\\\\u:secret@a.org", "see HTTP:\\\\a.org"),
+        ("http:u:secret@a.org/", "http:a.org/"),
+        ("http:/u:se cret@a.org/", "http:/a.org/"),
+        ("//u:x@secret@a.org?b@c", "//a.org?b@c"),
+        ('{"url": "https://u:secret@a.org", "by": "me@b.org"}', '{"url": "https://a.org", "by": "me@b.org"}'),
+        ("http://a.org/" + "b" * 300 + "//u:secret@c", "http://a.org/" + "b" * 300 + "//c"),
+        ("https://u:secret" + "x" * 300 + "@a.org:99999/", "https://a.org:99999/"),
+    ],
+)  # fmt: skip
+def test_credentials_are_blanked_in_any_text(text, expected) -> None:
+    assert without_credentials(text) == expected
+    with pytest.raises(BadUrl) as caught:
+        canonical(text.replace("a.org", "a.org:99999", 1) + "\ud800")
+    assert "secret" not in str(caught.value)
+
+
+def test_international_hosts_that_dns_cannot_hold_are_not_encoded(monkeypatch) -> None:
+    calls = []
+    encode = idna.alabel
+    monkeypatch.setattr(idna, "alabel", lambda label: calls.append(label) or encode(label))
+    long = ["\u0436" * 60, ".".join(["\u0436" * 30] * 8), "\u0436\u3002" * 200]
+    for name in long:
+        with pytest.raises(BadUrl, match="DNS"):
+            canonical(f"http://{name}/")
+    assert calls == []
+    for _ in range(3):
+        assert canonical("http://\u0436\u0436.org/") == "http://xn--f1aa.org/"
+    assert len(calls) <= 1
 
 
 def test_host_and_site() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from contextlib import contextmanager
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 PIPE_COLUMNS = 10_000  #: width of a table that has no terminal to fit
+#: Control characters but tab and line feed, line separators, and marks of writing direction.
+_STEERING = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 out = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
 err = Console(stderr=True, highlight=False)
 
@@ -67,9 +72,14 @@ Impute = Annotated[
 ]
 
 
+def harmless(text: str) -> str:
+    """The text without characters that would steer a terminal, or show another order of letters."""
+    return _STEERING.sub("\ufffd", text)
+
+
 def say(text: str, where: Console = out) -> None:
     """Print data as it is: no markup, no wrapping."""
-    where.print(text, markup=False, soft_wrap=True)
+    where.print(harmless(text), markup=False, soft_wrap=True)
 
 
 def show(*columns: str, rows: Iterable[Sequence[str]]) -> None:
@@ -79,7 +89,7 @@ def show(*columns: str, rows: Iterable[Sequence[str]]) -> None:
 
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(" ".join(harmless(cell).split())) for cell in row))
     width, out.width = out.width, PIPE_COLUMNS
     out.print(table, crop=False, soft_wrap=True)
     out.width = width
@@ -174,10 +184,10 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Callable[..., 
         task = bar.add_task(what, total=total)
 
         def advance(done: str) -> None:
-            bar.update(task, advance=1, description=escape(done))
+            bar.update(task, advance=1, description=escape(harmless(done)))
 
         def move(done: int, of: int, news: str) -> None:
             text = f"{what}  {news if len(news) < 70 else news[:69] + '…'}"
-            bar.update(task, completed=done, total=of, description=escape(text))
+            bar.update(task, completed=done, total=of, description=escape(harmless(text)))
 
         yield move if total is None else advance

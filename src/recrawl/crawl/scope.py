@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from recrawl import urls
 from recrawl.errors import BadInput
-from recrawl.planner.rules import pattern
+from recrawl.planner.rules import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
 REACHES = ("host", "site", "any")
-MAX_URL_LENGTH = 2000
 MAX_PATH_DEPTH = 16
 MAX_REPEATS = 3  #: of one part of a path, as in /a/b/a/b/a/b/a/b
 
@@ -43,12 +43,14 @@ class Scope:
     ) -> list[str]:
         """The URLs that are in scope; `known_pages` counts the pages of each host so far."""
         in_reach = self.host_test(home_hosts)
-        only, skip = _matcher(self.only or ("*",)), _matcher(self.skip)
+        found = list(found)
+        names = pa.array(found, pa.string())
+        wanted = matches(self.only or ("*",), names) & ~matches(self.skip, names)
         new_pages: Counter[str] = Counter()
         selected = []
-        for url in found:
+        for url, is_wanted in zip(found, wanted, strict=True):
             host = urls.host(url)
-            if in_reach(host) and only(url) and not skip(url) and not _looks_endless(url):
+            if is_wanted and in_reach(host) and not _looks_endless(url):
                 new_pages[host] += 1
                 if known_pages.get(host, 0) + new_pages[host] <= self.pages_per_host:
                     selected.append(url)
@@ -64,14 +66,9 @@ class Scope:
         return {"host": host, "site": urls.site(host), "any": ""}[self.reach]
 
 
-def _matcher(patterns: Sequence[str]) -> Callable[[str], object]:
-    """A function that says whether a URL matches any of the patterns."""
-    return re.compile("|".join(f"(?:{pattern(p)})" for p in patterns) or r"(?!)").match
-
-
 def _looks_endless(url: str) -> bool:
     """Whether a URL looks like one that a site generates without end."""
-    if len(url) > MAX_URL_LENGTH:
+    if len(url) > urls.MAX_URL_LENGTH:
         return True
     parts = [part for part in url.partition("://")[2].partition("?")[0].split("/")[1:] if part]
     repeats = max(Counter(parts).values(), default=0)

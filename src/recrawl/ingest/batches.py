@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 MAX_TABLE_ROWS = 500_000
-MAX_TABLE_BYTES = 128 << 20  #: about, in memory
+MAX_TABLE_BYTES = 64 << 20  #: about, in memory; a store needs several times as much
 # Rows are Python objects, which take much memory: they become columns in small batches, while
 # their text still is in the processor's cache.
 _MAX_BATCH_ROWS = 5_000
 _MAX_BATCH_CHARACTERS = 1 << 20
-_CHARACTERS_PER_LINK = 64
+_OVERHEAD = 64  # of a Python object, in bytes
 
 
 def tables(rows: Iterable[Row]) -> Iterator[pa.Table]:
@@ -37,7 +37,9 @@ def concatenated(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _row_size(row: Row) -> tuple[int, int]:
-    return 1, len(row.get("text") or "") + _CHARACTERS_PER_LINK * len(row.get("links") or ())
+    links = row.get("links") or ()
+    size = len(row["url"]) + len(row.get("text") or "") + len(row.get("title") or "")
+    return 1, size + sum(map(len, links)) + _OVERHEAD * (len(row) + len(links))
 
 
 def _batches(

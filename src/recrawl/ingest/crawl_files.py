@@ -55,7 +55,8 @@ class CrawlFiles:
     def __init__(self, paths: Iterable[str | Path], format: str | None = None) -> None:  # noqa: A002
         reader = registry.make("reader", format) if format else None
         self.progress: Callable[[int, int | None], None] | None = None
-        self._files = [CrawlFile(str(path), reader, self._count) for path in paths]
+        files = [_file_of_folder(path, reader) for path in map(str, paths)]
+        self._files = [CrawlFile(path, reader, self._count) for path in files]
         self._bytes_read = 0  # packed
         self._total_bytes: int | None = None
 
@@ -97,6 +98,19 @@ class CrawlFiles:
             self.progress(self._bytes_read, self._total_bytes)
 
 
+def _file_of_folder(path: str, reader: Reader | None) -> str:
+    """The file that a folder of a crawler is read from; the path itself if it is no such folder."""
+    if path == "-" or not Path(path).is_dir():
+        return path
+    readers = [reader] if reader else [part() for part in registry.parts("reader").values()]
+    names = [name for each in readers if (name := getattr(each, "folder_file", None))]
+    held = [Path(path) / name for name in names if (Path(path) / name).is_file()]
+    if len(held) != 1:
+        rule = f"a folder that holds {' or '.join(names)}, " if names else ""
+        raise BadInput(f"FILE must be a file, {rule}or - for standard input. Got {path!r}.")
+    return str(held[0])
+
+
 def _refuse_missing(path: str) -> None:
-    if path != "-" and (Path(path).is_dir() or not Path(path).exists()):
+    if path != "-" and not Path(path).exists():
         raise BadInput(f"FILE must be a file, or - for standard input. Got {path!r}.")

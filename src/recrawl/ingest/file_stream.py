@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HEAD_BYTES = 64 << 10  #: that a reader may look at to recognise its format
 _GZIP_WBITS = 31  # zlib reads the header and trailer of gzip
 _READ_BYTES = 64 << 10
+_PIECE_BYTES = 256 << 10
 
 
 class CutShort(OSError):
@@ -73,13 +74,28 @@ class PeekableStream(io.RawIOBase):
 
 
 class _UnpackedPieces(io.RawIOBase):
-    """The pieces that an unpacker yields; `read` returns the next one, whatever its size."""
+    """The pieces that an unpacker yields, joined: a reader would be slow with small ones."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = filter(None, pieces)
+        self._pieces = pieces
+        self._cut: CutShort | None = None  # met after the pieces that were returned last
 
     def read(self, size: int = -1) -> bytes:  # noqa: ARG002
-        return next(self._pieces, b"")
+        """The next pieces, whatever size is asked for."""
+        joined: list[bytes] = []
+        n_bytes = 0
+        while n_bytes < _PIECE_BYTES and self._cut is None:
+            try:
+                joined.append(next(self._pieces))
+            except StopIteration:
+                break
+            except CutShort as cut:
+                self._cut = cut
+            else:
+                n_bytes += len(joined[-1])
+        if not n_bytes and self._cut is not None:
+            raise self._cut
+        return b"".join(joined)
 
 
 def _gunzip(packed: PeekableStream) -> Iterator[bytes]:
@@ -100,7 +116,7 @@ def _gunzip(packed: PeekableStream) -> Iterator[bytes]:
 
 
 def _unzstd(packed: PeekableStream) -> Iterator[bytes]:
-    """Unpacked pieces. They are small, since Arrow loses the one in which it meets a cut."""
+    """Yield unpacked pieces. They are small: Arrow loses the one in which it meets a cut."""
     plain = pa.CompressedInputStream(pa.PythonFile(packed, mode="r"), "zstd")
     while True:
         try:
@@ -115,7 +131,7 @@ def _unzstd(packed: PeekableStream) -> Iterator[bytes]:
 _UNPACKERS = {b"\x1f\x8b": _gunzip, b"\x28\xb5\x2f\xfd": _unzstd}
 
 
-def _unpacked(raw: PeekableStream) -> PeekableStream:
+def unpacked(raw: PeekableStream) -> PeekableStream:
     """The stream itself, or its unpacked bytes if its first bytes are those of a packed file."""
     head = raw.peek(4)
     for magic, unpack in _UNPACKERS.items():
@@ -130,7 +146,7 @@ def open_stream(
 ) -> Iterator[PeekableStream]:
     """The unpacked bytes of a file, or of standard input for `-`."""
     if path == "-":
-        yield _unpacked(PeekableStream(sys.stdin.buffer, count))
+        yield unpacked(PeekableStream(sys.stdin.buffer, count))
         return
     try:
         file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115 - closed below
@@ -139,4 +155,4 @@ def open_stream(
             f"Cannot read the file {path!r}: {error.strerror}. Check its name."
         ) from error
     with file:
-        yield _unpacked(PeekableStream(cast("io.RawIOBase", file), count))
+        yield unpacked(PeekableStream(cast("io.RawIOBase", file), count))

@@ -26,6 +26,8 @@ def reader_of(stream: PeekableStream, filename: str) -> Reader | None:
         return None
     readers: list[Reader] = [part() for part in registry.parts("reader").values()]
     matching = [reader for reader in readers if reader.accepts(head, filename)]
+    surer = [reader for reader in matching if not getattr(reader, "is_last_resort", False)]
+    matching = surer or matching
     if len(matching) == 1:
         return matching[0]
     names = ", ".join(reader.name for reader in matching or readers)

@@ -9,6 +9,7 @@ from recrawl.errors import BadInput
 from recrawl.ingest.batches import concatenated
 from recrawl.ingest.file_stream import CutShort
 from recrawl.ingest.validate import validated
+from recrawl.urls import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,12 +69,12 @@ class FileSource:
 
     def _write_reject(self, where: str, reason: str, record: str | bytes) -> None:
         self.rejected += 1
+        reason = without_credentials(reason)
         if len(self.examples) < _MAX_EXAMPLES:
             self.examples.append(f"{self.filename}, {where}: {reason}")
         if self._rejects is None:
             return
-        text = record[: 4 * _MAX_CHARACTERS]
-        text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-        text = text[:_MAX_CHARACTERS]
+        text = record.decode("utf-8", "replace") if isinstance(record, bytes) else record
+        text = without_credentials(text)[:_MAX_CHARACTERS]
         line = {"file": self.filename, "where": where, "reason": reason, "record": text}
         self._rejects.write(json.dumps(line) + "\n")

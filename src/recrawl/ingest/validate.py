@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from recrawl.errors import BadUrl
 from recrawl.model import DAY, VISITS
-from recrawl.urls import canonical
+from recrawl.page.responses import MAX_ETAG_CHARACTERS
+from recrawl.urls import MAX_URL_LENGTH, canonical
 
 if TYPE_CHECKING:
     from recrawl.model import Column, Time
@@ -26,6 +27,8 @@ def validated(visits: pa.Table, now: Time) -> tuple[pa.Table, dict[int, str]]:
     valid = _blank_outside(valid, "last_modified", 0, int((now + DAY) * 1e6))
     valid = _blank_outside(valid, "bytes", 0, 2**63 - 1)
     valid = _blank_outside(valid, "seconds", 0.0, 1e9)
+    valid = _blank_where(valid, "etag", _cannot_be_sent(valid["etag"]))
+    valid = _blank_where(valid, "leads_to", _is_longer(valid["leads_to"], MAX_URL_LENGTH))
     invalid = np.flatnonzero(reasons != "")
     if len(invalid):
         valid = valid.filter(pa.array(reasons == ""))
@@ -56,10 +59,13 @@ def _canonical_urls(urls: pa.ChunkedArray, reasons: Column) -> pa.Array:
     errors = np.full(len(coded.dictionary), "", dtype=object)
     for i, url in enumerate(coded.dictionary.to_pylist()):
         try:
-            distinct.append(canonical(url))
+            distinct.append(page := canonical(url))
         except BadUrl as error:
             distinct.append("")
             errors[i] = str(error)
+        else:
+            if len(page) > MAX_URL_LENGTH:
+                errors[i] = f"The URL has more than {MAX_URL_LENGTH} characters."
     if any(errors):
         by_row = errors[coded.indices.to_numpy()]
         reasons[by_row != ""] = by_row[by_row != ""]
@@ -73,5 +79,20 @@ def _blank_outside(visits: pa.Table, name: str, low: float, high: float) -> pa.T
         return visits
     number = column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column
     is_inside = pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high))
-    kept = pc.if_else(is_inside, column, pa.scalar(None, column.type))
+    return _blank_where(visits, name, pc.invert(is_inside))
+
+
+def _blank_where(visits: pa.Table, name: str, is_bad: pa.ChunkedArray) -> pa.Table:
+    column = visits[name]
+    kept = pc.if_else(is_bad, pa.scalar(None, column.type), column)
     return visits.set_column(VISITS.get_field_index(name), name, kept)
+
+
+def _cannot_be_sent(etag: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Whether a request could not hold the ETag."""
+    is_printable = pc.match_substring_regex(etag, "^[ -~]+$")
+    return pc.or_(pc.invert(is_printable), _is_longer(etag, MAX_ETAG_CHARACTERS))
+
+
+def _is_longer(column: pa.ChunkedArray, most: int) -> pa.ChunkedArray:
+    return pc.greater(pc.binary_length(column), most)

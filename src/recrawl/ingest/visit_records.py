@@ -10,8 +10,9 @@ from recrawl.ingest.foreign_values import status_code
 from recrawl.model import VISITS
 from recrawl.page import parse
 from recrawl.page.fingerprints import text_hash
+from recrawl.page.links import first_links
 from recrawl.page.times import header_micros, micros
-from recrawl.urls import canonical, resolve_links
+from recrawl.urls import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,14 +40,14 @@ def _outlinks(row: Row) -> Row:
     if "links" not in row:
         return {"nofollow": None}
     try:
-        links = resolve_links(row["links"], row["url"])
+        links = first_links(row["links"], row["url"])
     except BadUrl:
         return {}  # the validation rejects this visit
     left_out = (None, canonical(row["url"]))
     is_kept = [link not in left_out for link in links]
     flags = row.get("nofollow")
     if flags is not None:
-        flags = list(compress(flags, is_kept)) if len(flags) == len(links) else None
+        flags = list(compress(flags, is_kept)) if len(flags) == len(row["links"]) else None
     return {"links": list(compress(links, is_kept)), "nofollow": flags}
 
 

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recrawl.errors import BadInput
+from recrawl.ingest.batches import tables
 from recrawl.ingest.lines import MALFORMED, reason
 from recrawl.ingest.visit_records import digest, row_of
 from recrawl.model import VISITS
 from recrawl.page.times import MIN_SECONDS_IN_TEXT
-from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from recrawl.page.visit_rows import Row
     from recrawl.protocols import Source
@@ -40,27 +40,50 @@ def require_columns(names: list[str], filename: str) -> None:
             )
 
 
-def visits(part: pa.Table, source: Source, place: str, first: int) -> pa.Table:
+def visits(part: pa.Table, source: Source, place: str, first: int) -> Iterator[pa.Table]:
     """The table as visits: column by column, or row by row if a value does not fit its column.
 
     Rejected rows are named by `place` and their number, counted from `first`.
     """
     try:
-        return _by_column(part)
+        table = _by_column(part)
     except _NEEDS_ROWS:
-        numbered = ((f"{place} {i}", row) for i, row in enumerate(part.to_pylist(), first))
-        return by_row(numbered, source)
+        yield from by_row(_records(part, source, place, first), source)
+    else:
+        yield table
 
 
-def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> pa.Table:
+def _records(
+    part: pa.Table, source: Source, place: str, first: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows as records; one that Python cannot hold, as a date in year 10000, is rejected."""
+    try:
+        records = part.to_pylist()
+    except MALFORMED:
+        records = []
+        for i in range(len(part)):
+            where = f"{place} {first + i}"
+            try:
+                yield where, part.slice(i, 1).to_pylist()[0]
+            except MALFORMED as error:
+                source.reject(where, f"A value is out of range: {error}.")
+    for i, record in enumerate(records, first):
+        yield f"{place} {i}", record
+
+
+def by_row(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> Iterator[pa.Table]:
     """The records as visits; those with an invalid value are rejected."""
-    rows: list[Row] = []
+    return tables(_rows(records, source))
+
+
+def _rows(records: Iterable[tuple[str, dict[str, Any]]], source: Source) -> Iterator[Row]:
     for where, record in records:
         try:
-            rows.append(row_of(record))
+            row = row_of(record)
         except MALFORMED as error:
             source.reject(where, reason(error), repr(record))
-    return visit_table(rows)
+        else:
+            yield row
 
 
 def _by_column(part: pa.Table) -> pa.Table:

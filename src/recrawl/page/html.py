@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
+from recrawl.errors import BadUrl
 from recrawl.page.html_scanner import collapse_spaces, scan
-from recrawl.urls import resolve_links
+from recrawl.page.links import first_links
+from recrawl.urls import canonical, resolve_links
 
 __all__ = ["MAX_LINKS_READ", "VisiblePage", "collapse_spaces", "read_html"]
 
@@ -28,20 +30,28 @@ class VisiblePage:
 def read_html(body: bytes, url: str) -> VisiblePage:
     """What the UTF-8 page at a canonical URL shows; links are absolute and canonical."""
     page = scan(body, _MAX_HREFS)
-    base = (resolve_links([page.base], url)[0] if page.base else None) or url
+    base = _base(page.base, url)
     links = _links(page.hrefs, page.nofollow, base)
     links.pop(url, None)
     named = page.canonical.strip()
-    canonical = resolve_links([named], url)[0] if named else None
-    return VisiblePage(page.title, page.text, canonical, list(links), list(links.values()))
+    other = resolve_links([named], url)[0] if named else None
+    return VisiblePage(page.title, page.text, other, list(links), list(links.values()))
+
+
+def _base(named: str, url: str) -> str:
+    """The URL that links are relative to."""
+    try:
+        return canonical(named, base=url) if named else url
+    except BadUrl:
+        return url
 
 
 def _links(hrefs: list[str], nofollow: list[bool], base: str) -> dict[str, bool]:
     """Link → whether every occurrence has nofollow, in document order."""
-    targets = resolve_links(hrefs, base)
+    targets = first_links(hrefs, base)
     links = dict.fromkeys(targets, any(nofollow))
     if any(nofollow):
-        for target, has_nofollow in zip(targets, nofollow, strict=True):
+        for target, has_nofollow in zip(targets, nofollow, strict=False):
             links[target] = links[target] and has_nofollow
     links.pop(None, None)
     return cast("dict[str, bool]", links)

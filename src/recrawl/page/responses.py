@@ -28,7 +28,7 @@ ROBOTS_UNREACHABLE = "robots.txt cannot be read"
 NOT_PUBLIC = "the address is not public"
 MAX_BODY_BYTES = 10_000_000  #: unpacked; a larger body is not read
 MAX_LINKS_KEPT = 10_000  #: of a page
-_MAX_ETAG_CHARACTERS = 1024
+MAX_ETAG_CHARACTERS = 1024  #: a longer one is not kept
 _MAX_CLOCK_AHEAD_MICROS = 86_400_000_000  # a server's clock may be a day ahead of ours
 
 
@@ -129,7 +129,7 @@ def validators(at: int, headers: Mapping[str, str]) -> Row:
     """
     row: Row = {}
     etag = headers.get("etag")
-    if etag and len(etag) <= _MAX_ETAG_CHARACTERS and etag.isascii() and etag.isprintable():
+    if etag and len(etag) <= MAX_ETAG_CHARACTERS and etag.isascii() and etag.isprintable():
         row["etag"] = etag
     modified = header_micros(headers.get("last-modified"))
     if modified is not None and 0 <= modified <= at + _MAX_CLOCK_AHEAD_MICROS:

@@ -35,17 +35,32 @@ class SitemapEntry(NamedTuple):
     changed: Time | None
 
 
-def read_sitemap(body: bytes, url: str) -> tuple[str, list[SitemapEntry]]:
-    """Root element of a sitemap (`urlset`, `sitemapindex`) or feed (`rss`, `feed`); its entries.
+class SitemapFile(NamedTuple):
+    """What a sitemap or feed holds."""
 
-    Reading stops at the first XML error, since a parser only guesses what follows. Any other file
-    has no entries.
+    kind: str  #: root element: urlset, sitemapindex, rss, feed; any other file has no entries
+    entries: list[SitemapEntry]
+    problem: str | None  #: why it was not read to its end
+
+
+def read_sitemap(body: bytes, url: str) -> tuple[str, list[SitemapEntry]]:
+    """Root element of a sitemap (`urlset`, `sitemapindex`) or feed (`rss`, `feed`); its entries."""
+    kind, entries, problem = scan_sitemap(body, url)
+    if problem:
+        _log.debug("%s in %s", problem, url)
+    return kind, entries
+
+
+def scan_sitemap(body: bytes, url: str) -> SitemapFile:
+    """What a file fetched from `url` holds, up to its first XML error.
+
+    A parser only guesses what follows an error.
     """
     from lxml.etree import LxmlError, iterparse
 
     if body[:2] == b"\x1f\x8b":
         body = unpack(body, "gzip", MAX_UNPACKED_BYTES).body
-    kind = ""
+    kind, problem = "", None
     entries: list[SitemapEntry] = []
     ended = iterparse(BytesIO(body), resolve_entities=False, no_network=True)
     try:
@@ -57,8 +72,8 @@ def read_sitemap(body: bytes, url: str) -> tuple[str, list[SitemapEntry]]:
             if len(entries) == MAX_ENTRIES or kind not in _ENTRY_TAGS:
                 break
     except LxmlError as error:
-        _log.debug("XML error in %s: %s", url, error)
-    return kind, entries
+        problem = f"XML error: {error}."
+    return SitemapFile(kind, entries, problem)
 
 
 def _free(element: Any) -> None:

@@ -8,6 +8,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import Any
 
 MIN_SECONDS_IN_TEXT = 1e8  #: a smaller number, written as text, may be a year or a date
+_MAX_SECONDS = 1e12  # in microseconds they fit 64 bits
 
 _NUMBER = re.compile(r"\s*[-+]?\d+(\.\d*)?([eE][-+]?\d+)?\s*")
 _JAVA = re.compile(r"\w{3} (\w{3}) (\d\d) (\d\d:\d\d:\d\d) (\S+) (\d{4})")
@@ -33,7 +34,7 @@ def micros(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"Not a time: {value!r}.")
     seconds = value / 1000 if abs(value) > 1e11 else value
-    if not abs(seconds) < 1e12:
+    if not abs(seconds) < _MAX_SECONDS:
         raise ValueError(f"Not a time: {value!r}.")
     return round(seconds * 1e6)
 
@@ -60,6 +61,7 @@ def header_micros(value: Any) -> int | None:
         pass
     try:
         parts = parsedate_tz(_JAVA.sub(r"\2 \1 \5 \3 \4", value))
-        return None if parts is None else mktime_tz(parts) * 1_000_000
+        seconds = None if parts is None else mktime_tz(parts)
     except (ValueError, TypeError, OverflowError):
         return None
+    return None if seconds is None or abs(seconds) >= _MAX_SECONDS else seconds * 1_000_000

@@ -183,6 +183,21 @@ def polite(n: int = ROWS) -> bytes:
     return "".join(f"{i}\t0.5\t[[1.0, 0], [2.5, 1]]\n" for i in range(n)).encode()
 
 
+def cdx_server(n: int = ROWS) -> bytes:
+    line = "org,example)/{} 20260102030405 {} text/html 200 SHA{} 1043\n"
+    return "".join(line.format(i, url(i), i) for i in range(n)).encode()
+
+
+def cdx_server_json(n: int = ROWS) -> bytes:
+    names = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"]
+    rows = [["k", "20260102030405", url(i), "text/html", "200", f"SHA{i}", "9"] for i in range(n)]
+    return ("[" + ",\n".join(map(json.dumps, [names, *rows])) + "]\n").encode()
+
+
+def url_list(n: int = ROWS) -> bytes:
+    return "".join(f"{url(i)}\n" for i in range(n)).encode()
+
+
 FORMATS = {
     "warc": warc(),
     "jsonl": jsonl(),
@@ -193,5 +208,9 @@ FORMATS = {
     "nutch": nutch(),
     "urlfrontier": urlfrontier(),
     "polite": polite(),
+    "cdx-server": cdx_server(),
+    "urls": url_list(),
 }
-EVERY = {**FORMATS, "warc.gz": warc_gz(), "cdxj": cdxj()}
+#: Other files of these formats → their format.
+VARIANTS = {"warc.gz": "warc", "cdxj": "cdx", "cdx-server-json": "cdx-server"}
+EVERY = {**FORMATS, "warc.gz": warc_gz(), "cdxj": cdxj(), "cdx-server-json": cdx_server_json()}

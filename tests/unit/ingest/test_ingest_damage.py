@@ -17,13 +17,27 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ingest_files import EVERY, FORMATS, NOW, cdx, heritrix, ingest_files, jsonl, url, warc
+from ingest_files import (
+    EVERY,
+    FORMATS,
+    NOW,
+    VARIANTS,
+    cdx,
+    heritrix,
+    html,
+    http,
+    ingest_files,
+    jsonl,
+    url,
+    warc,
+    warc_record,
+)
 from typer.testing import CliRunner
 
 from recrawl import registry
 from recrawl.cli import app
 from recrawl.errors import BadInput
-from recrawl.ingest import crawl_files
+from recrawl.ingest import crawl_files, file_stream
 from recrawl.urls import resolve_links
 
 MAX_LOST = 6  # no format loses more than the record at the cut and what shares its line
@@ -43,7 +57,7 @@ def test_a_cut_file_keeps_the_records_before_the_cut(name, tmp_path):
     kept = -1
     for size in range(0, len(data), 53):
         path.write_bytes(data[:size])
-        run = ingest_files(path, format=name.removesuffix(".gz").replace("cdxj", "cdx"))
+        run = ingest_files(path, format=VARIANTS.get(name, name))
         urls = run.store.urls()
         assert urls[:-1] == every[: len(urls)][:-1]
         assert len(run.rejects) <= 1
@@ -117,7 +131,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data, name):
 def test_random_bytes_are_refused_and_formats_listed(name, tmp_path):
     path = tmp_path / f"a.{name}"
     path.write_bytes(random.Random(5).randbytes(5000))
-    with pytest.raises(BadInput, match=r"no known format.*Known: cdx, csv,.*--format"):
+    with pytest.raises(BadInput, match=r"no known format.*Known: cdx, .*csv,.*--format"):
         ingest_files(path)
 
 
@@ -221,6 +235,86 @@ def test_invalid_times_and_urls_are_rejected(tmp_path):
     for word in ("negative", "future", "0 and 999"):
         assert any(word in reason for reason in run.reasons)
     assert run.rejects[0]["where"] == "record 1"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.timestamp("ms"), pa.timestamp("us", tz="UTC"), pa.timestamp("ms", tz="No/Where"),
+     pa.date32(), pa.duration("s")],
+)  # fmt: skip
+def test_a_date_that_python_cannot_hold_loses_only_its_record(kind, tmp_path):
+    integers = pa.int32() if kind == pa.date32() else pa.int64()
+    absurd = pa.array([2**31 - 1 if kind == pa.date32() else 2**62], integers).view(kind)
+    at = pa.chunked_array([pa.array([0], integers).view(kind), absurd])
+    links = [["/b"]] * 2  # such rows are read one by one
+    table = pa.table({"url": ["http://a.example/"] * 2, "at": at, "links": links})
+    pq.write_table(table, tmp_path / "a")
+    run = ingest_files(tmp_path / "a")
+    n_kept = int(kind in (pa.timestamp("ms"), pa.timestamp("us", tz="UTC"), pa.date32()))
+    assert (run.report.added, run.report.rejected) == (n_kept, 2 - n_kept)
+    assert run.rejects[-1]["where"] == "row group 0, row 2"
+
+
+@pytest.mark.parametrize(
+    "date", ["", " ", "never", "0001-01-01T00:00:00+23:59", "99999-01-01", "1e400", "9" * 5000]
+)
+def test_a_warc_record_without_a_proper_date_is_rejected(date, tmp_path):
+    (tmp_path / "a").write_bytes(warc_record(url(1), http(html(1)), date=date) + warc(2))
+    run = ingest_files(tmp_path / "a")
+    assert (len(run.rows), run.report.rejected) == (2, 1)
+
+
+@pytest.mark.parametrize("year", ["2026", "999999999"])
+@pytest.mark.parametrize("zone", ["GMT", "-9999999999999"])
+def test_an_absurd_last_modified_is_left_out(year, zone, tmp_path):
+    date = f"Thu, 01 Jan {year} 00:00:00 {zone}"
+    row = {"url": "http://a.example/", "at": 1_790_000_000, "last_modified": date}
+    (tmp_path / "a").write_text(json.dumps(row))
+    run = ingest_files(tmp_path / "a")
+    assert (len(run.rows), run.report.rejected) == (1, 0)
+    assert (run.rows[0]["last_modified"] is None) == ((year, zone) != ("2026", "GMT"))
+
+
+def test_a_parquet_file_with_a_name_that_is_not_utf8_is_refused(tmp_path):
+    out = io.BytesIO()
+    pq.write_table(pa.table({"url": ["http://a.example/"], "at": [1], "zzzz": [1]}), out)
+    (tmp_path / "a").write_bytes(out.getvalue().replace(b"zzzz", b"\xff\xfe\xfd\xfc"))
+    run = ingest_files(tmp_path / "a")
+    assert (run.rows, run.report.rejected) == ([], 1)
+    assert "is not a whole Parquet file" in run.report.files[0].problem
+
+
+@pytest.mark.parametrize("record", [
+    {"url": "https://u:secret@a.example:99999/", "at": 1},
+    {"url": "https://u:secret@a.example/", "at": "never"},
+    {"url": "https://u:secret@a.example/", "at": -5},
+    {"url": "https://" + "u" * 1500 + ":secret@a.example/", "at": "never"},
+])  # fmt: skip
+def test_passwords_are_neither_in_rejects_nor_in_messages(record, tmp_path):
+    (tmp_path / "a").write_text(json.dumps(record) + "\n" + json.dumps(record)[:-1])
+    run = ingest_files(tmp_path / "a")
+    assert run.report.rejected == 2
+    everything = repr(run.rejects) + repr(run.report.files)
+    assert "secret" not in everything
+    assert "a.example" in everything
+
+
+def test_etags_that_cannot_be_sent_are_left_out(tmp_path):
+    etags = ['"good"', "x" * 1024, "x" * 1025, "x" * 300_000, "a\0b", "a\nb", "\u00e9", "a\x7fb"]
+    rows = [{"url": url(i), "at": 1, "etag": etag} for i, etag in enumerate(etags)]
+    (tmp_path / "a").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = ingest_files(tmp_path / "a")
+    assert [row["etag"] for row in run.rows] == [*etags[:2], *[None] * 6]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+def test_small_packed_pieces_are_joined(pack, tmp_path):
+    one = jsonl(1)
+    (tmp_path / "a").write_bytes(pack(one) * 5000)
+    with file_stream.open_stream(str(tmp_path / "a")) as stream:
+        pieces = list(iter(lambda: stream.read(1 << 20), b""))
+    assert b"".join(pieces) == one * 5000
+    assert min(map(len, pieces[:-1])) >= 256 << 10
 
 
 def test_wrong_columns_do_not_stop_the_other_files(tmp_path):
@@ -343,7 +437,7 @@ ROW = st.fixed_dictionaries(
         | st.lists(st.text(st.characters(codec="utf-8"), max_size=5), max_size=3),
         "bytes": st.integers(0, 2**63 - 1),
         "seconds": st.floats(0, 1e9),
-        "etag": st.text(st.characters(codec="utf-8"), min_size=1, max_size=9),
+        "etag": st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1),
     },
 )
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from ingest_files import EVERY, html, http, ingest_files, polite, url, warc_record
+from ingest_files import EVERY, VARIANTS, html, http, ingest_files, polite, url, warc_record
 
 from recrawl.ingest.foreign_values import foreign_digest
 from recrawl.page.fingerprints import text_hash
@@ -29,7 +29,7 @@ def test_every_format_is_recognised_by_its_content(name, tmp_path):
     path = tmp_path / "no-hint"
     path.write_bytes(EVERY[name])
     run = ingest_files(path)
-    assert run.report.files[0].format == {"warc.gz": "warc", "cdxj": "cdx"}.get(name, name)
+    assert run.report.files[0].format == VARIANTS.get(name, name)
     assert run.report.rejected == 0
     assert run.report.records == len(run.rows) == (120 if name == "polite" else 40)
 

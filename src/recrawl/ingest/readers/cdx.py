@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
-from recrawl.ingest.foreign_values import foreign_digest, is_web, stamp_micros, status_code
+from recrawl.ingest.captures import capture_rows
 from recrawl.ingest.lines import LineReader, json_object
 from recrawl.ingest.sniff import first_lines, matches
 
@@ -49,19 +49,7 @@ class Cdx(LineReader):
             return []
         if line.startswith("!"):  # metadata of a CDXJ file
             return []
-        fields = self._fields(line)
-        if not is_web(fields["url"]):
-            return []
-        row: Row = {
-            "url": fields["url"],
-            "at": stamp_micros(fields["timestamp"]),
-            "status": status_code(fields.get("status")),
-        }
-        if fields.get("mime") == "warc/revisit":
-            row["reported"] = False
-        if (digest := fields.get("digest")) not in (None, "", "-"):
-            row |= {"digest": foreign_digest(digest), "digest_of": "payload"}
-        return [row]
+        return capture_rows(self._fields(line))
 
     def _fields(self, line: str) -> dict[str, Any]:
         if _CDXJ.match(line):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import IO, TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
@@ -12,9 +13,16 @@ from recrawl.ingest.lines import MAX_LINE_BYTES, blocks
 from recrawl.ingest.sniff import csv_names, first_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from recrawl.protocols import Source
+
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_VALUE = r'(?:"(?:[^"]|"")*+"[^,]*+|[^",][^,]*+)?+'
+#: A line without a quote that stays open, as Arrow reads it: only at the start of a value does a
+#: quote mean anything.
+_WHOLE_LINE = re.compile(rf"{_VALUE}(?:,{_VALUE})*+")
 
 
 class Csv:
@@ -72,20 +80,24 @@ class _Block:
             block, rest = block[:line], block[line:]
             self._hidden.append(rest.decode())
         if block.strip():
-            yield self._parse(block, newlines_in_values=True)
-        for text in self._hidden:
-            yield from self._read_lines(text.split("\n"))
+            yield from self._parse(block, self._maybe_hidden)
+        if self._hidden:
+            yield from self._read_lines(_LINE_END.split("\n".join(self._hidden)))
 
     def _read_lines(self, lines: list[str]) -> Iterator[pa.Table]:
-        """Read lines one by one: no value goes over the end of a line."""
-        whole = [line for line in lines if line.count('"') % 2 == 0]
+        """Read lines one by one, once: no value goes over the end of a line."""
+        whole = []
         for line in lines:
-            if line.count('"') % 2:
+            if _WHOLE_LINE.fullmatch(line):
+                whole.append(line)
+            else:
                 self._source.reject(self._where, "A quote is not closed.", line)
         if any(line.strip() for line in whole):
-            yield self._parse("\n".join(whole).encode(), newlines_in_values=False)
+            yield from self._parse("\n".join(whole).encode(), self._invalid)
 
-    def _parse(self, block: bytes, *, newlines_in_values: bool) -> pa.Table:
+    def _parse(
+        self, block: bytes, invalid: Callable[[pyarrow.csv.InvalidRow], str]
+    ) -> Iterator[pa.Table]:
         wanted = [name for name in visit_tables.COLUMNS if name in self._names]
         table = pyarrow.csv.read_csv(
             pa.BufferReader(block),
@@ -93,7 +105,7 @@ class _Block:
                 column_names=self._names, block_size=len(block) + 1, use_threads=False
             ),
             parse_options=pyarrow.csv.ParseOptions(
-                newlines_in_values=newlines_in_values, invalid_row_handler=self._invalid_row
+                newlines_in_values=True, invalid_row_handler=invalid
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(wanted, pa.string()),
@@ -104,10 +116,14 @@ class _Block:
         )
         return visit_tables.visits(table, self._source, f"{self._where}, row", 1)
 
-    def _invalid_row(self, row: pyarrow.csv.InvalidRow) -> str:
-        if "\n" in row.text.strip():
+    def _maybe_hidden(self, row: pyarrow.csv.InvalidRow) -> str:
+        """Keep a row of several lines for `_read_lines`: a stray quote may have joined them."""
+        if _LINE_END.search(row.text.strip()):
             self._hidden.append(row.text)
-        else:
-            reason = f"{row.actual_columns} values for {row.expected_columns} columns."
-            self._source.reject(self._where, reason, row.text)
+            return "skip"
+        return self._invalid(row)
+
+    def _invalid(self, row: pyarrow.csv.InvalidRow) -> str:
+        reason = f"{row.actual_columns} values for {row.expected_columns} columns."
+        self._source.reject(self._where, reason, row.text)
         return "skip"

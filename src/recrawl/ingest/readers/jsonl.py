@@ -38,9 +38,9 @@ class JsonLines:
             try:
                 table = _read_block(block)
             except pa.ArrowInvalid:
-                yield visit_tables.by_row(_read_lines(number, block, source), source)
+                yield from visit_tables.by_row(_read_lines(number, block, source), source)
             else:
-                yield visit_tables.visits(table, source, "line", number)
+                yield from visit_tables.visits(table, source, "line", number)
 
 
 def _read_block(block: bytes) -> pa.Table:
