@@ -362,7 +362,7 @@ def test_commands_that_do_not_crawl_get_no_component(tmp_path):
             component.from_crawler(crawler)
     assert type(Scheduler.from_crawler(crawler)) is ScrapyScheduler
     assert not (tmp_path / "store").exists()
-    bench = Crawler(load_object("scrapy.commands.bench._BenchSpider"))
+    bench = Crawler(load_object("scrapy.commands.bench._BenchSpider"), settings)
     bench.crawling = True
     with pytest.raises(NotConfigured):
         Observer.from_crawler(bench)
