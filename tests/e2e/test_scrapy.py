@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -42,20 +43,54 @@ REVISIT = """
     def again(self, response):
         yield {"page": response.url, "by": "again"}
 """
+TWO_CALLBACKS = """
+import scrapy
+
+
+class SiteSpider(scrapy.Spider):
+    name = "site"
+    start_urls = ["{start}"]
+
+    def parse(self, response):
+        for link in response.css("a"):
+            name = link.css("::text").get()
+            yield response.follow(link, self.parse_item, cb_kwargs={{"name": name}})
+
+    def parse_item(self, response, name):
+        yield {{"page": response.url, "by": name}}
+"""
+CRAWL_SPIDER = """
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
+
+
+class SiteSpider(CrawlSpider):
+    name = "site"
+    start_urls = ["{start}"]
+    rules = (
+        Rule(LinkExtractor(allow="/list"), follow=True),
+        Rule(LinkExtractor(allow="/item"), callback="parse_item", cb_kwargs={{"kind": "item"}}),
+    )
+
+    def parse_item(self, response, kind):
+        text = response.meta["link_text"]
+        yield {{"page": response.url, "by": f"{{kind}} {{text}}"}}
+"""
+ADDON = 'ADDONS = {"recrawl.adapters.scrapy.Addon": 300}\nRECRAWL_STORE = "store"\n'
 HASTE = "DOWNLOAD_DELAY = 0\nCONCURRENT_REQUESTS_PER_DOMAIN = 8\n"
 HASTE += "TELNETCONSOLE_ENABLED = REMOTE_CONTROL_ENABLED = False\n"
 
 
 @dataclass
 class Site:
-    """Pages by path: a text to serve, a status, or None for a connection that breaks."""
+    """Pages by path: a text to serve, a status, None for a connection that breaks, or a list."""
 
-    pages: dict[str, str | int | None] = field(default_factory=dict)
+    pages: dict[str, str | int | list[str | int | None] | None] = field(default_factory=dict)
     log: list[tuple[str, str | None]] = field(default_factory=list)  #: path, If-None-Match
     root: str = ""
 
     def paths(self) -> list[str]:
-        return sorted(path for path, _ in self.log if path != "/robots.txt")
+        return sorted(path for path, _ in self.log if not path.endswith("/robots.txt"))
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -65,6 +100,8 @@ class Handler(BaseHTTPRequestHandler):
         site = self.server.site
         site.log.append((self.path, self.headers["If-None-Match"]))
         page = site.pages.get(self.path, 404)
+        if isinstance(page, list):
+            page = page.pop(0) if len(page) > 1 else page[0]
         if self.path.startswith("/endless/"):
             number = int(self.path.rpartition("/")[2])
             page = "".join(f"<a href=/endless/{3 * number + i}>on</a>" for i in (1, 2, 3))
@@ -81,7 +118,7 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(304, {"ETag": etag}, b"")
         if self.path == "/data":
             return self.answer(200, {"Content-Type": "application/pdf"}, b"%PDF-" + text.encode())
-        if self.path == "/robots.txt":
+        if self.path.endswith("/robots.txt"):
             return self.answer(200, {"Content-Type": "text/plain"}, text.encode())
         body = gzip.compress(f"<title>T</title><p>{text}".encode())
         headers = {"Content-Type": "text/html", "ETag": etag, "Content-Encoding": "gzip"}
@@ -139,10 +176,10 @@ def blank(tmp_path_factory):
     return folder / "shop"
 
 
-def project(blank, folder, start, settings, methods=""):
-    """A new project with a plain spider and the settings added."""
+def project(blank, folder, start, settings, methods="", spider=SPIDER):
+    """A new project with a spider and the settings added."""
     shutil.copytree(blank, folder / "shop")
-    (folder / "shop/shop/spiders/site.py").write_text(SPIDER.format(start=start) + methods)
+    (folder / "shop/shop/spiders/site.py").write_text(spider.format(start=start) + methods)
     with (folder / "shop/shop/settings.py").open("a") as file:
         file.write(HASTE + settings)
     return folder / "shop"
@@ -153,7 +190,18 @@ def crawl(folder, *settings):
     output, _ = run.communicate(timeout=90)
     assert run.returncode == 0, output
     assert "/recrawl/adapters/" not in output, output  # no traceback in our code
+    assert "[numba" not in output
+    assert "[faiss" not in output
     return output
+
+
+def items(folder):
+    """The items of the last crawl, sorted."""
+    lines = (folder / "out.jsonl").read_text().splitlines()
+    return sorted((item["page"], item["by"]) for item in map(json.loads, lines))
+
+
+OUT = 'FEEDS={"out.jsonl":{"format":"jsonlines","overwrite":true}}'
 
 
 @pytest.fixture(scope="module")
@@ -175,8 +223,7 @@ def shop(tmp_path_factory, blank, site):
         "/broken": None,
     }
     shop = project(
-        blank, folder, site.root + "/",
-        'ADDONS = {"recrawl.adapters.scrapy.Addon": 300}\nRECRAWL_STORE = "store"\n',
+        blank, folder, site.root + "/", ADDON,
     )  # fmt: skip
     crawl(shop)
     first = site.paths()
@@ -274,13 +321,90 @@ def test_a_planned_page_that_robots_txt_forbids_is_recorded_as_failed(shop, site
     assert not {site.root + row["url"] for row in failing} & set(plan.urls())
 
 
+@pytest.mark.parametrize("spider", [TWO_CALLBACKS, CRAWL_SPIDER], ids=["two", "rules"])
+def test_a_revisit_gives_the_items_of_the_first_visit(tmp_path, blank, site, spider):
+    site.pages |= {"/robots.txt": "User-agent: *\n", "/list": "<a href=/item/1>one</a>"}
+    site.pages |= {"/shop": "<a href=/item/1>one</a> <a href=/item/2>two</a>"}
+    site.pages |= {"/item/1": "item 1", "/item/2": "item 2", "/item/3": "item 3"}
+    shop = project(blank, tmp_path, site.root + "/shop", ADDON, spider=spider)
+    crawl(shop, OUT)
+    first = items(shop)
+    assert len(first) == 2
+    site.pages["/shop"] += "<a href=/item/3>three</a>"
+    site.log.clear()
+    output = crawl(shop, OUT, "RECRAWL_BUDGET=100", "RECRAWL_POLICY=oldest")
+    assert site.paths() == ["/item/1", "/item/2", "/item/3", "/shop"]
+    new = (site.root + "/item/3", "three" if spider is TWO_CALLBACKS else "item three")
+    assert items(shop) == [*first, new]
+    for stat, value in (("planned", 3), ("revisited", 3), ("dropped_known", 3), ("new_pages", 1)):
+        assert f"'recrawl/{stat}': {value}," in output
+    for stat, value in (("recorded", 4), ("changed", 1), ("unchanged", 2), ("not_kept", 0)):
+        assert f"'recrawl/{stat}': {value}," in output
+
+
+def test_commands_that_do_not_crawl_neither_plan_nor_record(tmp_path, blank, site):
+    site.pages |= {"/robots.txt": "User-agent: *\n", "/shop": "<a href=/item/1>one</a>"}
+    page = site.root + "/shop"
+    shop = project(
+        blank, tmp_path, page, ADDON + 'RECRAWL_BUDGET = 3\nRECRAWL_EVERY = "1d"\n'
+    )  # fmt: skip
+    named = "--spider=site"
+    for words in (["fetch"], ["parse", named], ["shell", named, "-c", "response.text"]):
+        site.log.clear()
+        run = scrapy(shop, *words, page)
+        output, _ = run.communicate(timeout=60)
+        assert run.returncode == 0, output
+        assert "/item/1" in output
+        assert site.paths() == ["/shop"]
+    assert not (shop / "store").exists()
+
+
+def test_a_misspelt_setting_ends_the_run_with_the_right_name(tmp_path, blank, site):
+    shop = project(blank, tmp_path, site.root + "/shop", ADDON)
+    run = scrapy(shop, "crawl", "site", "-s", "RECRAWL_BUGDET=3")
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert "Did you mean RECRAWL_BUDGET?" in output
+    assert not (shop / "store").exists()
+
+
+def test_cycles_jobdir_throttling_cache_proxy_and_retries_together(tmp_path, blank, site):
+    """The site answers as a proxy of a host that does not exist."""
+    root = "http://shop.example"
+    site.pages |= {f"{root}/robots.txt": "User-agent: *\n", f"{root}/item/1": "item 1"}
+    site.pages |= {f"{root}/": "<a href=/item/1>one</a> <a href=/flaky>two</a>"}
+    site.pages |= {f"{root}/flaky": [503, None, "item 2"]}
+    shop = project(
+        blank, tmp_path, root + "/", IMPATIENT + ADDON + "AUTOTHROTTLE_ENABLED = True\n"
+        'AUTOTHROTTLE_START_DELAY = 0\nHTTPCACHE_ENABLED = True\nHTTPCACHE_IGNORE_HTTP_CODES = [503]\nJOBDIR = "job"\n'
+        'RECRAWL_BUDGET = 2\nRECRAWL_EVERY = "2s"\nRECRAWL_POLICY = "oldest"\n',
+        spider=TWO_CALLBACKS,
+    )  # fmt: skip
+    os.environ["http_proxy"] = site.root
+    try:
+        site.log.clear()
+        crawl(shop, OUT, "CLOSESPIDER_ITEMCOUNT=2", "RECRAWL_EVERY=1d")
+        assert site.paths() == [f"{root}/", *[f"{root}/flaky"] * 3, f"{root}/item/1"]
+        first = items(shop)
+        assert [by for _, by in first] == ["two", "one"]
+        site.log.clear()
+        crawl(shop, OUT, "CLOSESPIDER_ITEMCOUNT=4")
+    finally:
+        del os.environ["http_proxy"]
+    revisits = site.paths()  # none from the cache
+    assert set(items(shop)) == set(first)
+    assert len(items(shop)) == len(revisits) - revisits.count(f"{root}/") >= 4
+    statuses = recrawl.open(shop / "store").query('SELECT status FROM visits ORDER BY "at"')
+    # Retries are not visits.
+    assert statuses["status"].to_pylist() == [200] * (3 + len(revisits))
+
+
 def test_the_scheduler_revisits_in_cycles_and_jobdir_works(tmp_path, blank, site):
     site.pages |= {"/hub": "<a href=/leaf>leaf</a> <a href=/page>page</a>"}
     site.pages |= {"/leaf": "leaf", "/page": "page", "/robots.txt": "User-agent: *\n"}
     shop = project(
         blank, tmp_path, site.root + "/hub",
-        IMPATIENT + 'SCHEDULER = "recrawl.adapters.scrapy.Scheduler"\n'
-        'RECRAWL_STORE = "store"\nRECRAWL_BUDGET = 2\n',
+        IMPATIENT + ADDON + 'SCHEDULER = "recrawl.adapters.scrapy.Scheduler"\nRECRAWL_BUDGET = 2\n',
         REVISIT,
     )  # fmt: skip
     site.log.clear()
@@ -292,19 +416,17 @@ def test_the_scheduler_revisits_in_cycles_and_jobdir_works(tmp_path, blank, site
         "RECRAWL_EVERY=2s",
         "CLOSESPIDER_PAGECOUNT=5",
         "JOBDIR=job",
-        'FEEDS={"out.jsonl":{"format":"jsonlines"}}',
+        OUT,
     )
-    items = [json.loads(line) for line in (shop / "out.jsonl").read_text().splitlines()]
     assert len(site.paths()) == 4  # two cycles of two pages, and no page but those of the plan
-    assert {item["by"] for item in items} == {"again"}
+    assert {by for _, by in items(shop)} == {"again"}
     assert recrawl.open(shop / "store").summary().visits == 7
 
 
 def test_sigkill_loses_only_visits_not_yet_appended(tmp_path, blank, site):
     site.pages["/robots.txt"] = "User-agent: *\n"
     shop = project(
-        blank, tmp_path, site.root + "/endless/0",
-        'EXTENSIONS = {"recrawl.adapters.scrapy.Observer": 500}\nRECRAWL_STORE = "store"\n',
+        blank, tmp_path, site.root + "/endless/0", ADDON,
     )  # fmt: skip
     site.log.clear()
     run = scrapy(shop, "crawl", "site", "--loglevel=INFO")
@@ -322,3 +444,5 @@ def test_sigkill_loses_only_visits_not_yet_appended(tmp_path, blank, site):
         assert len(kept) >= flushed
         assert {url.removeprefix(site.root) for url in kept} <= set(site.paths())
         store.append(recrawl.VISITS.empty_table())  # the right to write died with the process
+    notes = sqlite3.connect(shop / "store/notes.sqlite").execute("SELECT url FROM notes")
+    assert {url for (url,) in notes} >= set(kept)

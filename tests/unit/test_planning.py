@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 from support import GivenScores
 
 from recrawl.checks import sample_pages
 from recrawl.checks.sample import SampleHistory
+from recrawl.cli import common
 from recrawl.errors import BadInput
 from recrawl.model import DAY, Budget
 from recrawl.planner.explain import explain
@@ -347,3 +351,19 @@ def test_what_keeps_a_page_out_of_the_plan():
     assert "use up the host's cap" in capped
     assert "after another 24 h unseen" in capped or "1.0 d" in capped
     assert "leaves nothing" in verdict(1, Budget(fetches=0))
+
+
+@pytest.mark.parametrize(("is_terminal", "said"), [(True, 1), (False, 0)])
+def test_a_slow_command_says_on_a_terminal_what_is_going_on(monkeypatch, is_terminal, said):
+    screen = StringIO()
+    monkeypatch.setattr(common, "err", Console(file=screen, force_terminal=is_terminal))
+    monkeypatch.setattr(common, "SLOW_SECONDS", 0.0)
+    with common.said_if_slow():
+        deadline = time.monotonic() + 5
+        while is_terminal and not screen.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.001)
+    assert screen.getvalue().count("Learning from the visits.") == said
+    monkeypatch.setattr(common, "SLOW_SECONDS", 60.0)
+    with common.said_if_slow():
+        pass
+    assert screen.getvalue().count("Learning from the visits.") == said

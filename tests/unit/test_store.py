@@ -79,7 +79,7 @@ def test_gone_and_back_is_reported_apart_from_changes(store, visits):
     done = store.append(
         visits((A, 0, 1), (A, 1, None, {"status": 404}), (A, 2, None, {"status": 410}), (A, 3, 1))
     )
-    assert done == Appended(added=4, known=0, pages=1, flips=2)
+    assert done == Appended(added=4, known=0, pages=1, flips=2, unchanged=1)
     assert store.pages().n_changes[0] == 0
 
 
@@ -99,7 +99,7 @@ def test_digests_of_different_kinds_are_not_compared(store, visits):
 @pytest.mark.slow
 def test_same_input_again_adds_nothing(store, visits):
     table = visits((A, 0, 1), (A, 1, 2), (B, 0, 5), (A, 1, 9))
-    assert store.append(table) == Appended(added=3, known=1, pages=2)
+    assert store.append(table) == Appended(added=3, known=1, pages=2, changed=1)
     before = store.pages()
     assert store.append(table) == Appended(added=0, known=4, pages=0)
     for name, values in before.columns().items():

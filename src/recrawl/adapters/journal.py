@@ -14,14 +14,19 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import TYPE_CHECKING, TypeVar
 
+from recrawl.adapters.page_notes import PageNotes
 from recrawl.history import Store
 from recrawl.model import VISITS
 from recrawl.page.responses import NO_ANSWER, Response, to_visits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from recrawl.adapters.page_notes import Note
+    from recrawl.history import Appended
     from recrawl.model import Time
+
+    BatchListener = Callable[[Sequence[Response], Appended], None]
 
 BATCH_VISITS = 1_000  #: a batch is written with this many visits (it takes 0.2 s even for a few),
 BATCH_BYTES = 32 << 20  #: or this many bytes of bodies,
@@ -44,8 +49,11 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.store = Store.open(path, create=True)
         self.store.append(VISITS.empty_table())  # fails now if another process is writing
+        self.notes = PageNotes(self.store.path)  #: for functions that `run` calls
         self._users = self._recorded = 0
         self._held: list[Response] = []
+        self._noted: list[Note] = []
+        self._listeners: list[BatchListener] = []
         self._since, self._bytes = time.monotonic(), 0
         self._inbox: Queue[Callable[[], None] | None] = Queue(_MAX_QUEUED)
         self._thread = Thread(target=self._run, name=f"recrawl {path}", daemon=True)
@@ -67,11 +75,17 @@ class Journal:
             return
         self._inbox.put(None)
         self._thread.join()
+        self.notes.close()
         self.store.close()
         del _open[self.store.path]
 
-    def add(self, visit: Response) -> None:
-        self._inbox.put(lambda: self._hold(visit))
+    def listen(self, listener: BatchListener) -> None:
+        """Call a function with the visits of each batch, in the thread, once they are on disk."""
+        self._listeners.append(listener)
+
+    def add(self, visit: Response, note: Note | None = None) -> None:
+        """Record a visit, and keep a note about its page."""
+        self._inbox.put(lambda: self._hold(visit, note))
 
     def retried(self, url: str) -> None:
         """Drop the last failed visit of a page, because its fetch is tried again."""
@@ -98,8 +112,10 @@ class Journal:
         if self._held:
             _log.error("%d visits could not be recorded", len(self._held))
 
-    def _hold(self, visit: Response) -> None:
+    def _hold(self, visit: Response, note: Note | None) -> None:
         self._held.append(visit)
+        if note is not None:
+            self._noted.append(note)
         self._bytes += len(visit.body)
         is_full = len(self._held) % BATCH_VISITS == 0 or self._bytes > BATCH_BYTES
         if is_full or time.monotonic() - self._since > BATCH_SECONDS:
@@ -123,11 +139,18 @@ class Journal:
         if not self._held:
             return
         try:
-            self._recorded += self.store.append(to_visits(self._held)).added
+            # Notes first: after a kill, a note without its page does no harm.
+            self.notes.write(self._noted)
+            done = self.store.append(to_visits(self._held))
         except Exception:  # noqa: BLE001  # the crawl continues after any error
             are_lost = len(self._held) >= _MAX_HELD
             effect = f"{len(self._held)} visits are lost" if are_lost else "it is tried again"
             _log.error("%s: visits cannot be written; %s", self.store.path, effect, exc_info=True)
             if not are_lost:
                 return
+        else:
+            self._recorded += done.added
+            for listener in self._listeners:
+                listener(self._held, done)
         self._held.clear()
+        self._noted.clear()

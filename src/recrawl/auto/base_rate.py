@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from recrawl.neighbours.url_groups import N_NESTED
 
@@ -25,29 +24,18 @@ def base_rates(
     `group` has one row per level and one column per page; `totals` has the events and days of each
     group.
     """
-    rates: tuple[FloatArray, FloatArray] = _shrunk_rates(group, totals, events, days, page)
-    return rates
+    rate = np.full(len(page), PRIOR_HITS / PRIOR_DAYS)
+    for level in range(N_NESTED):
+        of_page = group[level, page]
+        member = of_page >= 0
+        hits, time = totals[:, of_page[member]]
+        if level == 0:
+            rate[member] = (hits + PRIOR_HITS) / (time + PRIOR_DAYS)
+        else:
+            rate[member] = (hits + GROUP_PRIOR_HITS) / (time + GROUP_PRIOR_HITS / rate[member])
+    return (events[page] + PAGE_PRIOR_HITS) / (days[page] + PAGE_PRIOR_HITS / rate), rate
 
 
 def mean_rate(events: FloatArray | IntArray, days: FloatArray) -> float:
     """Hits a day of all pages together."""
     return float((events.sum() + PRIOR_HITS) / (days.sum() + PRIOR_DAYS))
-
-
-@njit(cache=True)
-def _shrunk_rates(group, totals, events, days, page):  # type: ignore[no-untyped-def]
-    own, of_group = np.empty(len(page)), np.empty(len(page))
-    for i in range(len(page)):
-        p = page[i]
-        g = group[0, p]
-        if g < 0:
-            rate = PRIOR_HITS / PRIOR_DAYS
-        else:
-            rate = (totals[0, g] + PRIOR_HITS) / (totals[1, g] + PRIOR_DAYS)
-        for level in range(1, N_NESTED):
-            g = group[level, p]
-            if g >= 0:
-                rate = (totals[0, g] + GROUP_PRIOR_HITS) / (totals[1, g] + GROUP_PRIOR_HITS / rate)
-        of_group[i] = rate
-        own[i] = (events[p] + PAGE_PRIOR_HITS) / (days[p] + PAGE_PRIOR_HITS / rate)
-    return own, of_group

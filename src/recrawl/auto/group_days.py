@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from recrawl.model import DAY, rows_of
+from recrawl.page.kernels import kernel, kernel_helper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ class GroupDays:
         self.shown[:, dropped] = self.due[:, dropped] = 0.0
         self.today = day
         self.settled = np.zeros_like(self.settled)
-        _divide(self.group, self.shown, self.due, self.settled, self.old_hits, day)
+        self._divide(self.old_hits, self.settled)
         self.shown = self.settled.copy()
         _add_up(self.shown, self.due, self.cumulative, day)
         return True
@@ -104,21 +104,26 @@ class GroupDays:
         hits = np.stack([page, begin, end, rate])[:, events > 0]
         self.new_hits = np.concatenate([self.new_hits, hits], axis=1)
         shown = self.settled.copy()
-        _divide(self.group, self.shown, self.due, shown, self.new_hits, self.today)
+        self._divide(self.new_hits, shown)
         self.shown = shown
         _add_up(self.shown, self.due, self.cumulative, self.today)
+
+    def _divide(self, hits: FloatArray, shown: NDArray[np.float32]) -> None:
+        """Divide the changes behind hits among their days, and add them to `shown`."""
+        weight = np.empty(DAYS_KEPT)
+        hits = np.ascontiguousarray(hits)  # or it is compiled once more
+        _divide(self.group, self.shown, self.due, shown, hits, self.today, weight)
 
     def log_multiplier(
         self, page: IntArray, begin: FloatArray, now: FloatArray
     ) -> NDArray[np.float32]:
         """Log of the mean multiplier from a time until now: rows are levels, columns pages."""
-        logs: NDArray[np.float32] = _log_multiplier(
-            self.group, self.cumulative, page, begin, now, self.today
-        )
+        logs = np.zeros((len(self.group), len(page)), np.float32)
+        _log_multiplier(self.group, self.cumulative, page, begin, now, self.today, logs)
         return logs
 
 
-@njit(cache=True)
+@kernel
 def _add_due(group, due, totals, page, begin, end, rate, events, today):  # type: ignore[no-untyped-def]
     oldest = today - DAYS_KEPT + 1
     for i in range(len(page)):
@@ -134,10 +139,9 @@ def _add_due(group, due, totals, page, begin, end, rate, events, today):  # type
                 due[g, day % DAYS_KEPT] += rate[i] * max(part, 0.0)
 
 
-@njit(cache=True)
-def _divide(group, before, due, shown, hits, today):  # type: ignore[no-untyped-def]
+@kernel
+def _divide(group, before, due, shown, hits, today, weight):  # type: ignore[no-untyped-def]
     oldest = today - DAYS_KEPT + 1
-    weight = np.empty(DAYS_KEPT)
     for i in range(hits.shape[1]):
         page, begin, end, rate = int(hits[0, i]), hits[1, i], hits[2, i], hits[3, i]
         first, last = max(int(np.floor(begin)), oldest), min(int(np.floor(end)), today)
@@ -161,7 +165,7 @@ def _divide(group, before, due, shown, hits, today):  # type: ignore[no-untyped-
                     )
 
 
-@njit(cache=True)
+@kernel
 def _add_up(shown, due, cumulative, today):  # type: ignore[no-untyped-def]
     """Add up the multipliers from the oldest day on; column i is the sum before day oldest + i."""
     oldest = today - DAYS_KEPT + 1
@@ -174,10 +178,9 @@ def _add_up(shown, due, cumulative, today):  # type: ignore[no-untyped-def]
         cumulative[g, DAYS_KEPT] = total
 
 
-@njit(cache=True)
-def _log_multiplier(group, cumulative, page, begin, now, today):  # type: ignore[no-untyped-def]
+@kernel
+def _log_multiplier(group, cumulative, page, begin, now, today, logs):  # type: ignore[no-untyped-def]
     oldest = today - DAYS_KEPT + 1
-    logs = np.zeros((len(group), len(page)), np.float32)
     for i in range(len(page)):
         days = now[i] - begin[i]
         if not days > 1e-9:
@@ -188,19 +191,18 @@ def _log_multiplier(group, cumulative, page, begin, now, today):  # type: ignore
             if g >= 0:
                 total = (
                     lost
-                    + _sum_until(cumulative[g], now[i] - oldest)
-                    - _sum_until(cumulative[g], begin[i] - oldest)
+                    + _sum_until(cumulative, g, now[i] - oldest)
+                    - _sum_until(cumulative, g, begin[i] - oldest)
                 )
                 logs[level, i] = np.log(max(total / days, 1e-6))
-    return logs
 
 
-@njit(cache=True)
-def _sum_until(cumulative, at):  # type: ignore[no-untyped-def]
+@kernel_helper
+def _sum_until(cumulative, g, at):  # type: ignore[no-untyped-def]
     """The sum up to a time, in days after the oldest day; the last day counts in part."""
     if at <= 0:
         return 0.0
     if at >= DAYS_KEPT:
-        return cumulative[DAYS_KEPT] + (at - DAYS_KEPT)
+        return cumulative[g, DAYS_KEPT] + (at - DAYS_KEPT)
     i = int(at)
-    return cumulative[i] + (cumulative[i + 1] - cumulative[i]) * (at - i)
+    return cumulative[g, i] + (cumulative[g, i + 1] - cumulative[g, i]) * (at - i)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +33,14 @@ class Hazard:
 
     def log_ratio(self, columns: NDArray[np.float32]) -> FloatArray:
         """Log of s over rate × days, for each visit; `columns` has one row per feature."""
-        logs: FloatArray = _sum(columns, self.mean, self.scale, self.weight, self.intercept)
+        logs = np.full(columns.shape[1], self.intercept)
+        far = np.float32(MAX_DEVIATIONS)
+        for column, mean, scale, weight in zip(
+            columns, self.mean, self.scale, self.weight, strict=True
+        ):
+            if weight != 0.0 and np.isfinite(scale):
+                z = (column - np.float32(mean)) * np.float32(1.0 / scale)
+                logs += weight * np.clip(z, -far, far)
         return logs
 
 
@@ -84,16 +90,3 @@ def _derivatives(log_s: FloatArray, hit: BoolArray) -> tuple[FloatArray, FloatAr
     s = np.exp(np.clip(log_s, -30.0, 5.0))
     tail = s / np.expm1(s)  # E[events | hit] − s
     return np.where(hit, tail, -s), np.maximum(s * tail, 1e-9)
-
-
-@njit(cache=True)
-def _sum(columns, mean, scale, weight, intercept):  # type: ignore[no-untyped-def]
-    logs = np.full(columns.shape[1], intercept)
-    for c in range(len(columns)):
-        if weight[c] == 0.0 or not np.isfinite(scale[c]):
-            continue
-        m, inverse = np.float32(mean[c]), np.float32(1.0 / scale[c])
-        w, column, far = weight[c], columns[c], np.float32(MAX_DEVIATIONS)
-        for i in range(len(logs)):
-            logs[i] += w * min(max((column[i] - m) * inverse, -far), far)
-    return logs

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from recrawl.page.kernels import kernel, kernel_helper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +57,8 @@ class Neighbourhood:
         `rate` is of all pages; `since` and `now` are of each of these.
         """
         past = history.first, history.last, history.last_hit, history.hit_days
-        logs: FloatArray = _evidence(self.row, self.weight, rate, *past, page, since, now)
+        logs = np.zeros(len(page))
+        _evidence(self.row, self.weight, rate, *past, page, since, now, logs)
         return logs
 
     def rates(
@@ -67,28 +69,40 @@ class Neighbourhood:
         Both are of all pages.
         """
         known = (history.events, history.days, rate, prior)
-        logs: FloatArray = _rates(self.row, self.weight, *known, page)
+        logs = np.zeros(len(page))
+        _rates(self.row, self.weight, *known, page, logs)
         return logs
 
 
-@njit(cache=True)
+@kernel
 def _offer(row, weight, page):  # type: ignore[no-untyped-def]
-    for p in page:
+    for i in range(len(page)):
+        p = page[i]
         for k in range(row.shape[1]):
             j, w = row[p, k], weight[p, k]
             if j < 0:
                 break
-            if w <= 0.0 or (row[j] == p).any():
+            if w <= 0.0:
                 continue
-            free = np.flatnonzero(row[j] < 0)
-            worst = free[0] if len(free) else np.argmin(weight[j])
-            if len(free) or weight[j, worst] < w:
+            worst = _place(row, weight, j, p)
+            if worst >= 0 and (row[j, worst] < 0 or weight[j, worst] < w):
                 row[j, worst], weight[j, worst] = p, w
 
 
-@njit(cache=True)
-def _evidence(row, weight, rate, first, last, last_hit, hit_days, page, since, now):  # type: ignore[no-untyped-def]
-    logs = np.zeros(len(page))
+@kernel_helper
+def _place(row, weight, j, p):  # type: ignore[no-untyped-def]
+    """Where j has its first free place, or else its least neighbour; -1 if p is a neighbour."""
+    worst = 0
+    for k in range(row.shape[1]):
+        if row[j, k] == p:
+            return -1
+        if row[j, worst] >= 0 and (row[j, k] < 0 or weight[j, k] < weight[j, worst]):
+            worst = k
+    return worst
+
+
+@kernel
+def _evidence(row, weight, rate, first, last, last_hit, hit_days, page, since, now, logs):  # type: ignore[no-untyped-def]
     for i in range(len(page)):
         hits = due = 0.0
         for k in range(row.shape[1]):
@@ -104,12 +118,10 @@ def _evidence(row, weight, rate, first, last, last_hit, hit_days, page, since, n
                 part = min(1.0, (last_hit[j] - since[i]) / max(hit_days[j], 1e-9))
                 hits += w * DAILY_DECAY ** max(now[i] - last_hit[j], 0.0) * part
         logs[i] = np.log((hits + PRIOR_HITS) / (due + PRIOR_HITS))
-    return logs
 
 
-@njit(cache=True)
-def _rates(row, weight, events, days, rate, prior, page):  # type: ignore[no-untyped-def]
-    logs = np.zeros(len(page))
+@kernel
+def _rates(row, weight, events, days, rate, prior, page, logs):  # type: ignore[no-untyped-def]
     for i in range(len(page)):
         p = page[i]
         if row[p, 0] < 0:
@@ -122,4 +134,3 @@ def _rates(row, weight, events, days, rate, prior, page):  # type: ignore[no-unt
             hits += weight[p, k] * events[j]
             time += weight[p, k] * days[j]
         logs[i] = np.log(hits / time / rate[p])
-    return logs

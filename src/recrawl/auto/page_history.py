@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numba import njit
+
+from recrawl.page.kernels import kernel
 
 if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray
@@ -82,7 +83,7 @@ class PageHistory:
         )
 
 
-@njit(cache=True)
+@kernel
 def _add_visits(visits, sums, recent):  # type: ignore[no-untyped-def]
     page, end, visit_days, size, visit_events = visits
     days, n_hits, events, log_size = sums

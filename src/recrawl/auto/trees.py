@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from recrawl.page.kernels import kernel, kernel_helper
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,9 @@ class BoostedTrees:
 
         `columns` has one row per feature and one column per visit.
         """
-        logs: FloatArray = _predict(columns, self.column, self.above, self.leaf)
+        logs = np.zeros(columns.shape[1])
+        node = np.empty(BLOCK, np.uint8)
+        _predict(columns, self.column, self.above, self.leaf, node, logs)
         return logs
 
 
@@ -57,66 +60,86 @@ def fit(
     cuts = np.quantile(columns, np.linspace(0, 1, N_CUTS + 2)[1:-1], axis=1).T.astype(np.float32)
     bins = np.stack([np.searchsorted(c, x) for c, x in zip(cuts, columns, strict=True)])
     usable = random.random((N_TREES, len(columns))) < COLUMN_SHARE
-    column, cut, leaf = _grow(bins.astype(np.uint8), offset, hit, usable, shrink)
+    split, leaf = np.zeros((2, N_TREES, DEPTH), np.int64), np.zeros((N_TREES, 2**DEPTH))
+    _grow(
+        bins.astype(np.uint8), np.stack([offset, offset, offset]), hit, usable, shrink,
+        np.empty(len(hit), np.uint8), np.empty((2**DEPTH, N_CUTS + 1, 3)), np.empty(N_CUTS),
+        split, leaf,
+    )  # fmt: skip
+    column, cut = split
     return BoostedTrees(column, cuts[column, cut], leaf)
 
 
-@njit(cache=True)
-def _grow(bins, offset, hit, usable, shrink):  # type: ignore[no-untyped-def]
+# Loops over single numbers, in arrays made outside: the compiler then has little to do.
+
+
+@kernel
+def _grow(bins, of_visit, hit, usable, shrink, node, sums, gains, split, leaf):  # type: ignore[no-untyped-def]
+    """Fill `split` (column and cut of each depth of each tree) and `leaf`.
+
+    The rows of `of_visit` are log s, and the slope and curvature of the likelihood. `node`, `sums`
+    and `gains` are room to work in.
+    """
     visits = bins.shape[1]
-    column, cut = np.zeros((N_TREES, DEPTH), np.int64), np.zeros((N_TREES, DEPTH), np.int64)
-    leaf = np.zeros((N_TREES, 2**DEPTH))
-    log_s = offset.copy()
-    slope, curve, node = np.empty(visits), np.empty(visits), np.empty(visits, np.uint8)
     for tree in range(N_TREES):
         for i in range(visits):
-            s = np.exp(min(max(log_s[i], -30.0), 5.0))
+            s = np.exp(min(max(of_visit[0, i], -30.0), 5.0))
             tail = s / np.expm1(s)
-            slope[i] = tail if hit[i] else -s
-            curve[i] = s * tail
-        node[:] = 0
+            of_visit[1, i] = tail if hit[i] else -s
+            of_visit[2, i] = s * tail
+            node[i] = 0
         for depth in range(DEPTH):
-            c, where = _best_split(bins, slope, curve, node, 2**depth, usable[tree], shrink)
-            column[tree, depth], cut[tree, depth] = c, where
+            c, where = _best_split(
+                bins, of_visit, node, 2**depth, usable, tree, shrink, sums, gains
+            )
+            split[0, tree, depth], split[1, tree, depth] = c, where
             for i in range(visits):
                 node[i] = 2 * node[i] + (bins[c, i] > where)
-        g, h = np.zeros(2**DEPTH), np.full(2**DEPTH, shrink)
+        for n in range(2**DEPTH):
+            sums[n, 0, 0], sums[n, 0, 1] = 0.0, shrink
         for i in range(visits):
-            g[node[i]] += slope[i]
-            h[node[i]] += curve[i]
-        leaf[tree] = LEARNING_RATE * g / h
+            sums[node[i], 0, 0] += of_visit[1, i]
+            sums[node[i], 0, 1] += of_visit[2, i]
+        for n in range(2**DEPTH):
+            leaf[tree, n] = LEARNING_RATE * sums[n, 0, 0] / sums[n, 0, 1]
         for i in range(visits):
-            log_s[i] += leaf[tree, node[i]]
-    return column, cut, leaf
+            of_visit[0, i] += leaf[tree, node[i]]
 
 
-@njit(cache=True)
-def _best_split(bins, slope, curve, node, nodes, usable, shrink):  # type: ignore[no-untyped-def]
+@kernel_helper
+def _best_split(bins, of_visit, node, nodes, usable, tree, shrink, sums, gains):  # type: ignore[no-untyped-def]
     """The column and cut of the highest gain; if there is none, a cut that few visits are above."""
     best, column, cut = 0.0, 0, N_CUTS - 1
     for c in range(len(bins)):
-        if not usable[c]:
+        if not usable[tree, c]:
             continue
-        sums = np.zeros((nodes, N_CUTS + 1, 3))
+        for n in range(nodes):
+            for b in range(N_CUTS + 1):
+                sums[n, b, 0] = sums[n, b, 1] = sums[n, b, 2] = 0.0
         for i in range(len(node)):
             n, b = node[i], bins[c, i]
-            sums[n, b, 0] += slope[i]
-            sums[n, b, 1] += curve[i]
+            sums[n, b, 0] += of_visit[1, i]
+            sums[n, b, 1] += of_visit[2, i]
             sums[n, b, 2] += 1.0
-        gain, where = _best_cut(sums, shrink)
-        if gain > best:
-            best, column, cut = gain, c, where
+        _add_gains(sums, nodes, shrink, gains)
+        for where in range(N_CUTS):
+            if gains[where] > best:
+                best, column, cut = gains[where], c, where
     return column, cut
 
 
-@njit(cache=True)
-def _best_cut(sums, shrink):  # type: ignore[no-untyped-def]
-    """The gain of the best cut of one column, the same in all nodes, and which cut that is."""
-    gains = np.zeros(N_CUTS)
-    for node in range(len(sums)):
-        g = sums[node, :, 0].sum()
-        h = sums[node, :, 1].sum() + shrink
-        n = sums[node, :, 2].sum()
+@kernel_helper
+def _add_gains(sums, nodes, shrink, gains):  # type: ignore[no-untyped-def]
+    """The gain of each cut of one column, the same in all nodes."""
+    for cut in range(N_CUTS):
+        gains[cut] = 0.0
+    for node in range(nodes):
+        g, h, n = 0.0, 0.0, 0.0
+        for b in range(N_CUTS + 1):
+            g += sums[node, b, 0]
+            h += sums[node, b, 1]
+            n += sums[node, b, 2]
+        h += shrink
         left_g, left_h, left_n = 0.0, shrink, 0.0
         for cut in range(N_CUTS):
             left_g += sums[node, cut, 0]
@@ -127,25 +150,20 @@ def _best_cut(sums, shrink):  # type: ignore[no-untyped-def]
             right = g - left_g
             right_h = h - left_h + shrink
             gains[cut] += left_g**2 / left_h + right**2 / right_h - g**2 / h
-    where = int(np.argmax(gains))
-    return gains[where], where
 
 
-@njit(cache=True)
-def _predict(columns, column, above, leaf):  # type: ignore[no-untyped-def]
+@kernel
+def _predict(columns, column, above, leaf, node, logs):  # type: ignore[no-untyped-def]
     visits = columns.shape[1]
-    logs = np.zeros(visits)
-    node = np.empty(BLOCK, np.uint8)
     for begin in range(0, visits, BLOCK):  # so that what is usable stays in the cache
-        end = min(begin + BLOCK, visits)
+        n = min(BLOCK, visits - begin)
         for tree in range(len(leaf)):
-            node[:] = 0
+            for i in range(n):
+                node[i] = 0
             for depth in range(DEPTH):
-                feature, value = columns[column[tree, depth], begin:end], above[tree, depth]
+                feature, value = column[tree, depth], above[tree, depth]
                 bit = np.uint8(1 << (DEPTH - 1 - depth))
-                for i in range(end - begin):
-                    node[i] |= bit if feature[i] > value else np.uint8(0)
-            values = leaf[tree]
-            for i in range(end - begin):
-                logs[begin + i] += values[node[i]]
-    return logs
+                for i in range(n):
+                    node[i] |= bit if columns[feature, begin + i] > value else np.uint8(0)
+            for i in range(n):
+                logs[begin + i] += leaf[tree, node[i]]

@@ -11,6 +11,7 @@ from enum import StrEnum
 from functools import wraps
 from inspect import Signature, signature
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,6 +31,12 @@ _STEERING = re.compile(
 )
 out = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
 err = Console(stderr=True, highlight=False)
+
+SLOW_SECONDS = 2.0
+SLOW = (
+    "Learning from the visits. The first time on a machine this takes longer: parts are compiled, "
+    "once."
+)
 
 Ties = StrEnum("Ties", ["hash", "id"])
 
@@ -145,7 +152,8 @@ def with_plan_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         mine = {p.name: given.pop(p.name) for p in own}
-        command(**mine, arguments=plan_arguments(**given))
+        with said_if_slow():
+            command(**mine, arguments=plan_arguments(**given))
 
     parameters = sorted((*own, *shared), key=lambda p: p.default is not p.empty)
     keywords = [p.replace(kind=p.KEYWORD_ONLY) for p in parameters]
@@ -157,6 +165,20 @@ def with_plan_options(command: Callable[..., None]) -> Callable[..., None]:
 def clock(now: str | None = None) -> float:
     """The time given, or the time of day."""
     return units.time(now) if now else time.time()  # noqa: TID251  # the one place with a clock
+
+
+@contextmanager
+def said_if_slow() -> Iterator[None]:
+    """Say on a terminal what is going on, if it takes longer than SLOW_SECONDS."""
+    if not err.is_terminal:
+        yield
+        return
+    timer = Timer(SLOW_SECONDS, err.print, [SLOW])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

@@ -48,6 +48,8 @@ class Appended:
     known: int = 0  #: visits the store had already
     pages: int = 0  #: new pages
     flips: int = 0  #: visits that showed a page gone, or back again
+    changed: int = 0  #: visits that showed a change
+    unchanged: int = 0  #: visits that showed none
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,10 @@ def _record(connection: Connection, batch: Batch, detector: Detector) -> Appende
         visits = _rewind(connection, visits, known, late)
     folded = _compare_and_fold(connection, visits, known, detector)
     _write(connection, visits, folded, known)
-    flips = int(folded.flipped[~values(visits["old"])].sum())
-    return Appended(added, len(given) - added, new_pages, flips)
+    is_new = ~values(visits["old"])
+    flips = int(folded.flipped[is_new].sum())
+    changed, unchanged = (int((folded.changed[is_new] == shown).sum()) for shown in (DIFFERS, SAME))
+    return Appended(added, len(given) - added, new_pages, flips, changed, unchanged)
 
 
 def _sorted_distinct(visits: pa.Table) -> pa.Table:

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from recrawl.adapters.journal import Journal, clock
+from recrawl.adapters.scrapy.project import check_settings, is_crawl, quieten_libraries
 from recrawl.errors import BadUrl
-from recrawl.page.responses import Response
+from recrawl.page.responses import NO_ANSWER, Response
 from recrawl.urls import canonical
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scrapy import Request
     from scrapy import http as scrapy_http
     from scrapy.crawler import Crawler
-    from scrapy.signalmanager import SignalManager
+
+    from recrawl.adapters.page_notes import Note
+    from recrawl.history import Appended
 
 _HEADERS_KEPT = ("etag", "last-modified", "content-type", "content-encoding")
 _REDIRECT = 302  # for a response from another URL, if the downloader does not report the redirect
 _RETRY_SECONDS = 2.0
+#: Stats `recrawl/…`. All begin with 0, because another thread counts some of them.
+_STATS = (
+    "planned", "revisited", "dropped_known", "plan_seconds", "batches", "recorded", "new_pages",
+    "changed", "unchanged", "failed", "not_kept",
+)  # fmt: skip
 _observers: dict[Crawler, Observer] = {}
 
 
@@ -32,9 +43,11 @@ class Observer:
     from. If Scrapy retries a request, only the last try is recorded.
     """
 
-    def __init__(self, journal: Journal, signals_of_crawl: SignalManager) -> None:
+    def __init__(self, journal: Journal, crawler: Crawler) -> None:
         self.journal = journal
-        self._signals = signals_of_crawl
+        self.notes: WeakKeyDictionary[Request, Note] = WeakKeyDictionary()
+        self._signals = crawler.signals
+        self._stats = crawler.stats
         self._answered: set[Request] = set()
         self._failed_at: float | None = None  # a retry may follow soon
 
@@ -43,10 +56,17 @@ class Observer:
         """The observer of this crawler, made on the first call."""
         if crawler in _observers:
             return _observers[crawler]
+        if not is_crawl(crawler):
+            raise NotConfigured
+        check_settings(crawler.settings)
         path = crawler.settings.get("RECRAWL_STORE")
         if not path:
             raise NotConfigured("RECRAWL_STORE must name the folder of the store. Got none.")
-        observer = _observers[crawler] = cls(Journal.join(path), crawler.signals)
+        quieten_libraries()
+        observer = _observers[crawler] = cls(Journal.join(path), crawler)
+        for name in _STATS:
+            crawler.stats.set_value(f"recrawl/{name}", 0)
+        observer.journal.listen(observer.count)
         for handler, signal in (
             (observer.downloaded, signals.response_downloaded),
             (observer.received, signals.response_received),
@@ -77,7 +97,7 @@ class Observer:
         if request in self._answered:
             self._answered.remove(request)
         elif url := page_of(request):
-            self.journal.add(Response(url, clock()))
+            self.journal.add(Response(url, clock()), self.notes.get(request))
             self._failed_at = clock()
             self._signals.connect(self.scheduled, signals.request_scheduled)
 
@@ -102,7 +122,21 @@ class Observer:
         }
         status = min(max(response.status, 1), 999)  # servers may send any number
         latency = request.meta.get("download_latency")
-        self.journal.add(Response(page, clock(), status, headers, response.body, latency))
+        visit = Response(page, clock(), status, headers, response.body, latency)
+        self.journal.add(visit, self.notes.get(request))
+
+    def count(self, visits: Sequence[Response], done: Appended) -> None:
+        """Count a batch of the store in the stats."""
+        n_failed = sum(visit.status == NO_ANSWER or visit.status >= 400 for visit in visits)
+        for name, count in (
+            ("batches", 1),
+            ("recorded", done.added),
+            ("new_pages", done.pages),
+            ("changed", done.changed),
+            ("unchanged", done.unchanged),
+            ("failed", n_failed),
+        ):
+            self._stats.inc_value(f"recrawl/{name}", count)
 
 
 def page_of(request: Request) -> str | None:

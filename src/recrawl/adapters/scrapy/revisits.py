@@ -2,55 +2,60 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
-from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.misc import load_object
 
-from recrawl import units
+from recrawl import registry, units
 from recrawl.adapters.journal import clock
+from recrawl.adapters.scrapy.memory import META_KEY, RUN, RememberRequests, RequestMemory
 from recrawl.adapters.scrapy.observer import Observer, page_of
+from recrawl.adapters.scrapy.project import is_crawl
 from recrawl.errors import BadInput
 from recrawl.model import DAY
 from recrawl.page.fingerprints import text_hash
-from recrawl.page.responses import Response, conditional
+from recrawl.page.responses import conditional
 from recrawl.planner import DEFAULT_POLICY, plan
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
     from concurrent.futures import Future
 
     from scrapy import http as scrapy_http
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
-    from twisted.python.failure import Failure
 
     from recrawl.history import Store
     from recrawl.model import Budget, KeyArray
 
-META_KEY = "recrawl"  #: in the meta of a request; its value is the planned page
-
 
 class DuePage(NamedTuple):
-    """A page of the plan, with the headers of a conditional request."""
+    """A page of the plan."""
 
     url: str
-    headers: dict[str, str]
+    headers: dict[str, str]  #: of a conditional request
+    note: str | None  #: how the spider asked for it
 
 
 class Revisits:
     """Turns the plan into requests, and drops the spider's own requests for known pages."""
 
     def __init__(self, crawler: Crawler) -> None:
+        _require_memory(crawler.settings)
         self.crawler = crawler
         self.journal = Observer.from_crawler(crawler).journal
         self.budget = _budget(crawler.settings)
         self.policy = crawler.settings.get("RECRAWL_POLICY", DEFAULT_POLICY)
+        registry.make("policy", self.policy)  # a wrong name is refused now
         self.conditional = crawler.settings.getbool("RECRAWL_CONDITIONAL")
+        self._memory = RequestMemory(crawler)
         self._known: KeyArray = np.empty(0, np.uint64)
 
     def open(self) -> list[DuePage]:
@@ -63,24 +68,21 @@ class Revisits:
         return self.journal.run(self._plan)
 
     def request(self, due: DuePage) -> Request:
-        """The request for a page: from the spider's method `revisit`, or else to its `parse`."""
-        spider = self.crawler.spider
-        request: Request = getattr(spider, "revisit", Request)(due.url)
+        """The request for a page: of the spider's `revisit`, or else as it asked before."""
+        revisit = getattr(self.crawler.spider, "revisit", None)
+        if revisit is not None:
+            request: Request = revisit(due.url)
+        elif due.note is not None:
+            request = self._memory.request(due.url, due.note)
+        else:
+            request = Request(due.url)
+        self.crawler.stats.inc_value("recrawl/revisited")
         request.dont_filter = True
-        request.errback = request.errback or self.record_refused
-        request.meta[META_KEY] = due.url
+        request.meta["dont_cache"] = True  # a response from the HTTP cache is no visit
+        request.meta[META_KEY] = (due.url, RUN)
         for name, value in due.headers.items():
             request.headers.setdefault(name, value)
         return request
-
-    def record_refused(self, failure: Failure) -> Failure:
-        """Record a page that Scrapy refuses (robots.txt) as failed, or it stays due for ever."""
-        request: Request = failure.request  # type: ignore[attr-defined]
-        error = failure.value
-        was_refused = isinstance(error, IgnoreRequest) and not isinstance(error, HttpError)
-        if was_refused and page_of(request) == request.meta[META_KEY]:  # not a redirect target
-            self.journal.add(Response(request.meta[META_KEY], clock(), skipped=True))
-        return failure
 
     def is_wanted(self, request: Request, *, start: bool) -> bool:
         """Whether a request of the spider is sent: only for pages that are not known.
@@ -90,7 +92,10 @@ class Revisits:
         if request.dont_filter and not start:
             return True
         url = page_of(request)
-        return url is None or not self._is_known(url)
+        if url is None or not self._is_known(url):
+            return True
+        self.crawler.stats.inc_value("recrawl/dropped_known")
+        return False
 
     def _is_known(self, url: str) -> bool:
         key = np.uint64(text_hash(url))
@@ -98,17 +103,27 @@ class Revisits:
         return bool(index < len(self._known) and self._known[index] == key)
 
     def _plan(self, store: Store) -> list[DuePage]:
+        begin = time.monotonic()
         chosen = plan(store, self.budget, now=clock(), policy=self.policy)
-        if not self.conditional:
-            return [DuePage(url, {}) for url in chosen.urls()]
-        headers = map(conditional, *store.validators(chosen.pages.page_id))
-        return [DuePage(*pair) for pair in zip(chosen.urls(), headers, strict=True)]
+        urls = chosen.urls()
+        headers: Iterable[dict[str, str]] = repeat({}, len(urls))
+        if self.conditional:
+            headers = map(conditional, *store.validators(chosen.pages.page_id))
+        notes = self.journal.notes.read(urls)
+        due = [DuePage(*facts) for facts in zip(urls, headers, notes, strict=True)]
+        stats = self.crawler.stats
+        stats.inc_value("recrawl/planned", len(due))
+        took = stats.get_value("recrawl/plan_seconds") + time.monotonic() - begin
+        stats.set_value("recrawl/plan_seconds", round(took, 3))
+        return due
 
 
 class StartFromPlan(BaseSpiderMiddleware):
     """Batch: a run starts with the pages of the plan, and ends after them and the new pages."""
 
     def __init__(self, crawler: Crawler) -> None:
+        if not is_crawl(crawler):
+            raise NotConfigured
         super().__init__(crawler)
         self.revisits = Revisits(crawler)
 
@@ -135,6 +150,15 @@ def _budget(settings: BaseSettings) -> Budget:
         )
     every = settings.get("RECRAWL_EVERY")
     return replace(units.budget(budget), every=units.duration(every) if every else DAY)
+
+
+def _require_memory(settings: BaseSettings) -> None:
+    named = settings.getwithbase("DOWNLOADER_MIDDLEWARES")
+    if RememberRequests not in map(load_object, named):
+        raise BadInput(
+            "Revisits need recrawl.adapters.scrapy.RememberRequests in DOWNLOADER_MIDDLEWARES. "
+            'Got none; use ADDONS = {"recrawl.adapters.scrapy.Addon": 300}, which adds it.'
+        )
 
 
 def _page_keys(store: Store) -> KeyArray:

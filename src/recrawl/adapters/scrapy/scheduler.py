@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.core.scheduler import Scheduler as ScrapyScheduler
 
 from recrawl.adapters.scrapy.observer import page_of
+from recrawl.adapters.scrapy.project import is_crawl
 from recrawl.adapters.scrapy.revisits import Revisits
 from recrawl.errors import RecrawlError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
 
     from recrawl.adapters.scrapy.revisits import DuePage
@@ -38,6 +40,13 @@ class Scheduler(ScrapyScheduler):
         self._due: deque[DuePage] = deque()
         self._plan: Future[list[DuePage]] | None = None
         self._planned_at = 0.0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> ScrapyScheduler:  # type: ignore[override]
+        """A scheduler of this class for a crawl; Scrapy's own for commands that do not crawl."""
+        if is_crawl(crawler):
+            return super().from_crawler(crawler)
+        return ScrapyScheduler.from_crawler(crawler)
 
     def open(self, spider: Spider) -> Deferred[None] | None:
         opened = super().open(spider)
