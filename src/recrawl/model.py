@@ -343,4 +343,4 @@ class Budget:
     discover: float | None = (
         None  #: part for pages never visited; None: they compete with the others
     )
-    retry: float = 0.05  #: part for failing pages
+    retry: float = 0.03  #: part for failing pages

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 #: Chance that a retry succeeds, before any was seen; in the order of FAILURES.
 FIRST_GUESS = np.array([0.3, 0.05, 0.01, 0.1, 0.5, 0.4, 0.1, 0.3, 0.05, 0.05, 0.02])
 FIRST_VISIT_GUESS = 1.0  #: share of new pages that are there, before any was visited
+HALF_LIFE_DAYS = 3.0  #: after which a first visit counts half: a site's good links are read first
 #: What the mean above counts as: retries, pages or failures in a row.
 ALL_PRIOR, HOST_PRIOR, PAGE_PRIOR = 10.0, 5.0, 2.0
 #: Reasons that concern the host as a whole, if it answered no other page since.
@@ -33,13 +34,13 @@ def answer_chances(pages: Pages, now: Time) -> FloatArray:
     """The probability that a visit to each page gets an answer; 1 for all but these:
 
     - failing pages, by how retries after such failures fared,
-    - pages never visited, by how many visited pages of their host were ever reached,
+    - pages never visited, by how many pages of their host that were new lately were reached,
     - all pages of a host that is down, by how long that has lasted.
     """
     failing, new = pages.failures > 0, pages.n_visits == 0
     chance = np.ones(len(pages))
     if new.any():
-        chance[new] = _first_visit_chances(pages)[new]
+        chance[new] = _first_visit_chances(pages, now)[new]
     if failing.any():
         chance[failing] = _return_chances(pages, failing)
         chance *= _host_chances(pages, failing, now)
@@ -58,12 +59,16 @@ def retry_seconds(pages: Pages) -> FloatArray:
     return wait
 
 
-def _first_visit_chances(pages: Pages) -> FloatArray:
-    """By host: the share of the visited pages that were ever reached."""
+def _first_visit_chances(pages: Pages, now: Time) -> FloatArray:
+    """By host: the share of the visited pages that were ever reached; lately visited ones count."""
     visited, reached = pages.n_visits > 0, ~np.isnan(pages.first_visit)
-    overall = _shrunk(reached.sum(), visited.sum(), FIRST_VISIT_GUESS, ALL_PRIOR)
+    first = np.where(reached, pages.first_visit, pages.last_attempt)
+    age = np.where(visited, np.maximum(now - first, 0.0) / DAY, np.inf)
+    weight = 0.5 ** (age / HALF_LIFE_DAYS)
+    found = weight * reached
+    overall = _shrunk(found.sum(), weight.sum(), FIRST_VISIT_GUESS, ALL_PRIOR)
     share: FloatArray = _shrunk(
-        pages.over_host(reached), pages.over_host(visited), overall, HOST_PRIOR
+        pages.over_host(found), pages.over_host(weight), overall, HOST_PRIOR
     )
     return share
 
