@@ -6,12 +6,20 @@ import argparse
 import shutil
 import time
 
-from torture import fuzz, kills, power
+from torture import clocks, disk, fuzz, hostile_web, kills, power, soak
 from torture.pieces import KEPT, Piece, Run, Skipped
 from torture.processes import warm
 from torture.report import PAGE, Result, page_text, read_results, write_result
 
-PIECES: list[Piece] = [kills.PIECE, power.PIECE, fuzz.PIECE]
+PIECES: list[Piece] = [
+    kills.PIECE,
+    power.PIECE,
+    disk.PIECE,
+    fuzz.PIECE,
+    clocks.PIECE,
+    hostile_web.PIECE,
+    soak.PIECE,
+]
 
 
 def main() -> None:

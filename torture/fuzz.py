@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +50,8 @@ def fuzz_one(run: Run, name: str, inputs: int, figures: Figures) -> None:
     for restart in range(MAX_RESTARTS + 1):
         box = work / f"mailbox{restart}"
         words = [name, str(inputs - done), str(run.seed + restart), box, crashes, corpus]
-        ended = feed(list(map(str, words)), box, work / "log")
+        child = [sys.executable, "-m", "torture.fuzz_child", *map(str, words)]
+        ended = feed(child, box, work / "log")
         runs, data = Mailbox(box).get()
         done += runs
         if not ended:
@@ -65,12 +67,12 @@ def fuzz_one(run: Run, name: str, inputs: int, figures: Figures) -> None:
             keep_reproducer(name, path, work / "log")
 
 
-def feed(words: list[str], box: Path, log: Path) -> str:
-    """Run a child to its end. Returns "hang" or "death" if the input in the box did that."""
+def feed(command: list[str], box: Path, log: Path) -> str:
+    """Run a command to its end. Returns "hang" or "death" if the input in the box did that."""
     path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
     with log.open("ab") as out:
         child = subprocess.Popen(
-            [sys.executable, "-m", "torture.fuzz_child", *words],
+            command,
             stdout=out,
             stderr=out,
             env={**os.environ, "PYTHONPATH": path},
@@ -101,10 +103,8 @@ def keep_reproducer(name: str, path: Path, log: Path) -> None:
     """Print an input that breaks a target, made smaller if it is a crash; keep it as a file."""
     data = path.read_bytes()
     if not path.name.startswith(("hang", "death")):
-        try:
+        with suppress(ChildFailed):  # then it is kept as it was found
             data = bytes.fromhex(call(partial(_smaller_hex, name, data), log, 120))
-        except ChildFailed:
-            pass  # it is kept as it was found
     kept = KEPT / "reproducers" / name.replace(" ", "-")
     kept.mkdir(parents=True, exist_ok=True)
     (kept / path.name).write_bytes(data)

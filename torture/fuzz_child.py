@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import random
+import re
 import resource
 import struct
 import sys
@@ -16,9 +17,12 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torture.pieces import ROOT
+
 if TYPE_CHECKING:
     from torture.fuzz_targets import Target
 
+COMPILED = re.compile(r"^ *@(njit|kernel|kernel_helper|vectorize)\b", re.MULTILINE)
 MAX_BYTES = 20_000  #: of an input
 BOX_BYTES = 1 << 16
 MAX_MEMORY = 4 << 30
@@ -126,6 +130,13 @@ def run_guided(probe: Probe, runs: int, seed: int, corpus: Path) -> None:
     atheris.Fuzz()
 
 
+def compiled_modules() -> list[str]:
+    """Modules with compiled functions: numba does not compile what atheris has instrumented."""
+    source = ROOT / "src"
+    paths = [p for p in source.rglob("*.py") if COMPILED.search(p.read_text())]
+    return [".".join(path.relative_to(source).with_suffix("").parts) for path in paths]
+
+
 def main(name: str, runs: str, seed: str, mailbox: str, crashes: str, corpus: str) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
     try:
@@ -135,7 +146,7 @@ def main(name: str, runs: str, seed: str, mailbox: str, crashes: str, corpus: st
     if atheris is None:
         from torture.fuzz_targets import targets
     else:
-        with atheris.instrument_imports(include=["recrawl", "protego"], enable_loader_override=False):
+        with atheris.instrument_imports(include=["recrawl", "protego"], exclude=compiled_modules()):
             from torture.fuzz_targets import targets
     target = targets()[name]
     for number, example in enumerate(target.seeds):

@@ -160,7 +160,7 @@ SEEDS: dict[str, list[bytes]] = {
         b'[[rule]]\nmatch = "*"\nnever = false\nmax_interval = "7d"\n'
     ],
     "response": [
-        b"Content-Type: text/html; charset=utf-8\nETag: \"1\"\nLast-Modified: Sat, 31 Jan 2026 "
+        b'Content-Type: text/html; charset=utf-8\nETag: "1"\nLast-Modified: Sat, 31 Jan 2026 '
         b"12:00:00 GMT\n\n<p>Hello",
         b"Retry-After: 120\n\n",
         b"Retry-After: Sat, 31 Jan 2026 12:00:00 GMT\n\n",
@@ -182,7 +182,7 @@ _RUNS: dict[str, Callable[[bytes], object]] = {
 
 def targets() -> dict[str, Target]:
     """All readers of the registry, files of unknown format, and the parsers."""
-    found = {name: Target(run, SEEDS[name], 2.0) for name, run in _RUNS.items()}
+    found = {name: Target(run, SEEDS[name], 4.0) for name, run in _RUNS.items()}
     readers: dict[str, Any] = registry.parts("reader")
     examples = {name: part().example() for name, part in readers.items()}
     for name, example in examples.items():

@@ -19,7 +19,7 @@ KEPT = ROOT / ".torture"  #: results, reproducers and the corpus of the fuzzer; 
 
 
 class Skipped(Exception):
-    """This machine cannot run a piece; says why."""
+    """Why a piece cannot run on this machine."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Run:
     folder: Path = field(default_factory=lambda: KEPT / "work")
 
     def n(self, whole: int, least: int = 1) -> int:
-        """This share of a count."""
+        """A count at the scale of this run."""
         return max(least, round(whole * self.scale))
 
     def chance(self) -> random.Random:
@@ -62,8 +62,8 @@ class Piece:
 
     def broken(self, figures: Mapping[str, object]) -> list[str]:
         """The figures that are beyond their limits."""
-        above = [n for n, most in self.limits.items() if _number(figures.get(n)) > most]
-        below = [n for n, least in self.least.items() if _number(figures.get(n)) < least]
+        above = [n for n, most in self.limits.items() if not _number(figures.get(n)) <= most]
+        below = [n for n, least in self.least.items() if not _number(figures.get(n)) >= least]
         return above + below
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
-import time
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
@@ -272,10 +271,9 @@ class Victim:
 
 def _can_search(store: Path) -> bool:
     import recrawl
-    from recrawl.search import search
 
     try:
-        return bool(search(recrawl.open(store), "version"))
+        return bool(recrawl.search(recrawl.open(store), "version"))
     except StoreError as error:
         print(f"index: {error}")
         return False

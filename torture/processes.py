@@ -58,6 +58,7 @@ def start(work: Callable[[], object], log: Path) -> int:
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(out, 1)
         os.dup2(out, 2)
+        sys.stdout, sys.stderr = (os.fdopen(n, "w", buffering=1, closefd=False) for n in (1, 2))
         work()
         code = 0
     except SystemExit as stop:
