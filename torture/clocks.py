@@ -7,9 +7,9 @@ import os
 import signal
 import time
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import recrawl
 from recrawl.crawl import CrawlClock, start_crawl
 from recrawl.errors import RecrawlError
 from recrawl.model import DAY
@@ -36,26 +36,28 @@ class JumpingClock(CrawlClock):
 
     def __init__(self, begin: float, speed: float) -> None:
         super().__init__(begin, speed)
-        object.__setattr__(self, "moved", [0.0])  # the class is frozen
-        object.__setattr__(self, "latest", [begin])
+        self.state: dict[str, float] = {"moved": 0.0, "latest": begin}
+
+    def __setattr__(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)  # the class is frozen
 
     def now(self) -> float:
-        said = super().now() + self.__dict__["moved"][0]
-        self.__dict__["latest"][0] = max(self.__dict__["latest"][0], said)
+        said = super().now() + self.state["moved"]
+        self.state["latest"] = max(self.state["latest"], said)
         return said
 
     def move(self, seconds: float) -> None:
-        self.__dict__["moved"][0] += seconds
+        self.state["moved"] += seconds
 
 
 def crawl(store: Path, journal: Path, report: Path, web: tuple[str, Path], begin: float) -> None:
     """Crawl until killed; SIGUSR1 moves the clock as the file `report.move` says.
 
-    Each cycle is a line of the report: the time when it began and the latest time ever said.
+    A line of the report is the start or a cycle, with the latest time that the clock ever said.
     """
     proxy, seeds = web
-    keep_journal(journal)
     clock = JumpingClock(begin, SPEED)
+    keep_journal(journal, lambda: {"latest": clock.state["latest"]})
 
     def move(*_: object) -> None:
         clock.move(float(report.with_suffix(".move").read_text()))
@@ -66,9 +68,8 @@ def crawl(store: Path, journal: Path, report: Path, web: tuple[str, Path], begin
         store, seeds.read_text().splitlines(), clock=clock, proxy=proxy, delay=0.0,
         budget="40", every=DAY / 4, policy="poisson", sitemaps=False,
     ) as made:  # fmt: skip
-        os.write(out, b"{}\n")
-        for cycle in made.run():
-            line = {"at": cycle.at, "fetched": cycle.fetched, "latest": clock.latest[0]}  # type: ignore[attr-defined]
+        for cycle in chain([None], made.run()):
+            line = {"fetched": cycle.fetched if cycle else 0, **clock.state}
             os.write(out, (json.dumps(line) + "\n").encode())
 
 
@@ -135,7 +136,7 @@ class Crawl:
         self.pid = 0
         why = "no cycle" if alive else last_lines(self.log, 1)
         print(f"clocks: the crawl stopped: {why}", flush=True)
-        latest = max((line.get("latest", 0.0) for line in self.lines()), default=BEGIN)
+        latest = max((line["latest"] for line in self.lines()), default=BEGIN)
         try:
             self.begin(latest + DAY)
         except RecrawlError as error:
@@ -143,14 +144,20 @@ class Crawl:
         return {"crawls that stopped": 1, "of these without a cycle": int(alive)}
 
     def examine(self) -> dict[str, int]:
-        """The damage, and visits later than any time that the clock ever said."""
+        """The damage, and visits later than any time that the clock had said by then."""
         found = examine(self.store, Journal.read(self.journal))
-        latest = max((line.get("latest", 0.0) for line in self.lines()), default=BEGIN)
-        sql = 'SELECT count(*) AS n FROM visits WHERE "at" > make_timestamp(?)'
-        # The last cycle was not reported: it may have lasted MAX_SECONDS.
-        until = int((latest + MAX_SECONDS * SPEED) * 1e6)
-        late = recrawl.open(self.store).query(sql, until)["n"][0].as_py()
-        return found | {"visits in the future": int(late)}
+        return found | {"visits in the future": late_visits(self.journal.read_text())}
+
+
+def late_visits(journal: str) -> int:
+    """How many visits of a journal are later than the latest time that the clock had said."""
+    late, begun = 0, list[Any]()
+    for line in journal.split("\n")[:-1]:
+        record = json.loads(line)
+        begun = record.get("begin", begun)
+        if "latest" in record:
+            late += sum(at > record["latest"] * 1e6 + 1 for _, at in begun)
+    return late
 
 
 def torture(run: Run) -> Figures:

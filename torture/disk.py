@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ROUNDS = 60  #: a third with each of: full, filled little by little, read-only
+ROUNDS = 60  #: a third with each of: full, nearly full from the start, read-only
 DISK_BYTES = 48 << 20
+MAX_LEFT_BYTES = 1 << 20  #: on a disk that is nearly full
 FILES, ROWS = 8, 200
 ERROR_WAIT_SECONDS = 60.0  #: for a crawl to notice
 
@@ -92,7 +93,7 @@ class Round:
         self.journal = self.folder / "journal"  # on a disk that works
         self.log = self.folder / "log"
         self.is_crawl = number % 2 == 1
-        self.kind = ("full", "little by little", "read-only")[number // 2 % 3]
+        self.kind = ("full", "nearly full", "read-only")[number // 2 % 3]
         logs = write_logs(self.folder / "logs", range(FILES), ROWS)
         proxy, seeds = web
         at = ("--seeds", seeds, "--proxy", proxy, "--simulated", "--policy", "poisson")
@@ -108,14 +109,14 @@ class Round:
 
     def torture(self, life: float, chance: random.Random) -> dict[str, int]:
         """Break the disk under a process, look, make it work again and go on."""
-        if self.kind == "little by little":
-            self.disk.fill(leave=chance.randint(0, 6 << 20))
+        if self.kind == "nearly full":
+            self.disk.fill(leave=chance.randint(0, MAX_LEFT_BYTES))
         pid = self.live()
         time.sleep(chance.uniform(0, life))
-        if self.kind == "full":
-            self.disk.fill()
-        elif self.kind == "read-only":
+        if self.kind == "read-only":
             self.disk.refuse_writes()
+        else:
+            self.disk.fill()
         found = self._ended(pid)
         self.disk.empty() if self.kind != "read-only" else self.disk.repair()
         add(found, call(partial(examine, self.store, Journal.read(self.journal)), self.log))

@@ -54,7 +54,7 @@ def signature(error: BaseException) -> str:
     """The kind of error, and where in recrawl it arose: crashes that agree are one bug."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [f for f in frames if "/recrawl/" in f.filename] or list(frames)
-    return f"{type(error).__name__} {Path(ours[-1].filename).stem}.py {ours[-1].lineno}"
+    return f"{type(error).__name__} {Path(ours[-1].filename).stem} {ours[-1].lineno}"
 
 
 class Probe:

@@ -216,7 +216,7 @@ class Hosts:
             await asyncio.sleep(hostile.DRIP_SECONDS)
 
 
-def serve(log: Path, seed: int, ready: Callable[[], None]) -> None:
+def serve(log: Path, seed: int, ready: Callable[[], object]) -> None:
     """Answer on all ports until killed."""
 
     async def main() -> None:

@@ -89,7 +89,8 @@ def crawl(folder: Path, fetches: int) -> None:
     from recrawl.crawl import CrawlClock, start_crawl
     from recrawl.model import DAY
 
-    seeds = [f"http://{hosts.name_of(n)}/" for n in range(hosts.HOSTS)]
+    names = [hosts.name_of(n) for n in range(hosts.HOSTS)]
+    seeds = [f"http://{name}/{part}/{n}" for name in names for part in "abc" for n in range(20)]
     cycles = (folder / "cycles").open("a")
     speed = DAY / CYCLE_SECONDS
     with cycles, start_crawl(

@@ -13,7 +13,7 @@ from recrawl.history import Store
 from recrawl.model import DAY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     import pyarrow as pa
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 Visit = tuple[str, int]  #: URL and microseconds since 1970
 
 
-def keep_journal(path: Path) -> None:
-    """In this process, write a line before each `Store.append` and one after it has returned."""
+def keep_journal(path: Path, note: Callable[[], dict[str, Any]] = dict) -> None:
+    """In this process, write a line before each `Store.append` and one after it has returned.
+
+    The second has what `note` returns, too.
+    """
     import pyarrow as pa
 
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -32,15 +35,15 @@ def keep_journal(path: Path) -> None:
         os.write(file, (json.dumps(line) + "\n").encode())
 
     def append(self: Store, visits: pa.Table, *, now: float | None = None) -> Any:
-        made = visits.filter(visits["at"].is_valid()) if "at" in visits.column_names else []
-        keys: list[Any] = []
-        if len(made):
+        keys: list[Visit] = []
+        if "at" in visits.column_names and visits["at"].null_count < len(visits):
+            made = visits.filter(visits["at"].is_valid())
             at = made["at"].cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
             keys = list(zip(made["url"].to_pylist(), at.to_pylist(), strict=True))
             write({"begin": keys})
         result = original(self, visits, now=now)
         if keys:
-            write({"done": len(keys)})
+            write({"done": len(keys), **note()})
         return result
 
     Store.append = append  # type: ignore[method-assign]

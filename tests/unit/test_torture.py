@@ -15,6 +15,7 @@ import pytest
 
 from recrawl.history import Store
 from torture import fuzz_child, hostile_hosts
+from torture.clocks import JumpingClock, late_visits
 from torture.fuzz import feed, smaller
 from torture.fuzz_child import Mailbox, Probe, crash, mutate
 from torture.fuzz_targets import Target
@@ -77,6 +78,19 @@ def test_a_store_that_lost_a_visit_or_cannot_be_opened_is_noticed(tmp_path):
     assert examine(tmp_path / "store", Journal())["not opened"] == 0
     assert Store.append.__name__ == "append"
     assert Store.append.__module__ == "recrawl.history.store", "only the child is changed"
+
+
+def test_visits_later_than_the_clock_are_counted():
+    clock = JumpingClock(100.0, 1e-9)
+    assert clock.now() == pytest.approx(100)
+    clock.move(50)
+    clock.now()
+    clock.move(-70)
+    assert clock.now() == pytest.approx(80)
+    assert clock.state["latest"] == pytest.approx(150)
+    visits = [["http://a/", 149_000_000], ["http://b/", 151_000_000]]
+    text = lines({"begin": visits}, {"done": 2, **clock.state}, {"begin": visits}).decode()
+    assert late_visits(text) == 1
 
 
 # Processes
@@ -202,7 +216,7 @@ def test_crashes_are_kept_once_and_made_small(tmp_path):
         probe(data)
     assert Mailbox(tmp_path / "box").get() == (3, b"y and x")
     kept = [path for path in tmp_path.iterdir() if path.name.startswith("KeyError")]
-    assert sorted(path.suffix for path in kept) == [".py_" + kept[0].name.split("_")[-1], ".txt"]
+    assert sorted(path.suffix for path in kept) == ["", ".txt"]
     assert smaller(target, b"some x and then y, " * 20) in (b"xy", b"yx")
     assert crash(target, b"fine") is None
 
