@@ -11,11 +11,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from recrawl.crawl import CrawlClock, start_crawl
-from recrawl.errors import RecrawlError
 from recrawl.model import DAY
 from torture.journal import DAMAGE, Journal, add, examine, keep_journal
 from torture.pieces import Figures, Piece, Run
-from torture.processes import call, end, kill, last_lines, living_web, start
+from torture.processes import call, end, is_running, kill, last_lines, living_web, start
 
 if TYPE_CHECKING:
     import random
@@ -82,6 +81,7 @@ class Crawl:
         self.report, self.log = self.folder / "report", self.folder / "log"
         self.web = web
         self.pid = 0
+        self.last_jump = ""
         self.begin(BEGIN)
 
     def begin(self, at: float) -> None:
@@ -106,17 +106,18 @@ class Crawl:
         return False
 
     def is_alive(self) -> bool:
-        return bool(self.pid) and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None  # fmt: skip
+        return is_running(self.pid)
 
     def jump(self, chance: random.Random) -> str:
-        """Set the clock back or forward, or suspend the process for a moment."""
-        kind = chance.choice(("back", "forward", "suspended"))
+        """Set the clock back or forward, or suspend the process for a moment; says which."""
+        kind = self.last_jump = chance.choice(("back", "forward", "suspended"))
         if kind == "suspended":
             os.kill(self.pid, signal.SIGSTOP)
             time.sleep(chance.uniform(0.1, 1.0))
             os.kill(self.pid, signal.SIGCONT)
         else:
             size = chance.choice(SIZES) * (-1 if kind == "back" else 1)
+            self.last_jump = f"{kind} by {abs(size):,.0f} s"
             self.report.with_suffix(".move").write_text(str(size))
             os.kill(self.pid, signal.SIGUSR1)
         return kind
@@ -135,12 +136,9 @@ class Crawl:
         self.end() if alive else end(self.pid)
         self.pid = 0
         why = "no cycle" if alive else last_lines(self.log, 1)
-        print(f"clocks: the crawl stopped: {why}", flush=True)
+        print(f"clocks: {self.last_jump}: the crawl stopped: {why}", flush=True)
         latest = max((line["latest"] for line in self.lines()), default=BEGIN)
-        try:
-            self.begin(latest + DAY)
-        except RecrawlError as error:
-            print(f"clocks: {error}")
+        self.begin(latest + DAY)
         return {"crawls that stopped": 1, "of these without a cycle": int(alive)}
 
     def examine(self) -> dict[str, int]:

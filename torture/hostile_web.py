@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from torture import hostile_hosts as hosts
 from torture.pieces import ROOT, Figures, Piece, Run, Skipped, need
-from torture.processes import end, kill, last_lines, rss, start
+from torture.processes import end, is_running, kill, last_lines, rss, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +65,7 @@ def live(folder: Path, fetches: int, seed: int) -> None:
     deadline = time.monotonic() + MAX_SECONDS
     while done < fetches and crashes < MAX_CRASHES and time.monotonic() < deadline:
         child = start(partial(crawl, folder, fetches - done), log)
-        while os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+        while is_running(child):
             peak = max(peak, rss(child, "VmHWM"))
             time.sleep(0.2)
             if time.monotonic() > deadline + 120:

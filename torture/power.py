@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
+import time
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
@@ -22,7 +23,7 @@ from recrawl.errors import StoreError
 from recrawl.model import DAY
 from torture.journal import DAMAGE, Journal, add, examine, write_log, write_logs
 from torture.pieces import Figures, Piece, Run, need
-from torture.processes import ChildFailed, call, command, last_lines, living_web
+from torture.processes import MAX_SECONDS, ChildFailed, call, command, last_lines, living_web
 from torture.victim import popen
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ SECTOR = 512
 HEAD = struct.Struct("=6Q")
 ROWS = 150
 CRAWL_SECONDS = 20.0
+CONTROL = "damage noticed if fsync did nothing"  #: shows that the checks can fail
 
 
 class Kind(IntEnum):
@@ -212,13 +214,16 @@ class Victim:
             "TORTURE_LOG": str(self.log),
         }
 
-    def live(self, words: tuple[object, ...], seconds: float) -> None:
-        """Run the process to its end, or for some seconds."""
-        process = popen(
-            self.root / "journal", *words, log=self.output, environment=self.environment
-        )
+    def live(self, words: tuple[object, ...]) -> None:
+        """Run the process to its end; a crawl for some seconds after its first visits."""
+        journal = self.root / "journal"
+        process = popen(journal, *words, log=self.output, environment=self.environment)
+        while self.name == "crawl" and process.poll() is None:
+            time.sleep(0.1)
+            if journal.exists() and journal.stat().st_size:
+                break
         try:
-            code = process.wait(seconds)
+            code = process.wait(CRAWL_SECONDS if self.name == "crawl" else MAX_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -235,13 +240,19 @@ class Victim:
         real = {str(p): p.read_bytes() for p in self.root.rglob("*") if p.is_file()}
         return explained == real
 
-    def lose_power(self, points: int, chance: random.Random) -> Iterator[dict[str, int]]:
-        """Damage found at random moments, drawn from all operations on the store."""
+    def lose_power(
+        self, points: int, chance: random.Random, *, fsync: bool = True
+    ) -> Iterator[dict[str, int]]:
+        """Damage found at random moments, drawn from all operations on the store.
+
+        Without `fsync`, the disk ignores it.
+        """
         operations = list(read_log(self.log))
         disk, journal, journal_inode = Disk(), b"", 0
         wanted = sorted(chance.choices(range(len(operations)), k=points))
         for number, operation in enumerate(operations):
-            disk.apply(operation)
+            if fsync or operation.kind != Kind.SYNC:
+                disk.apply(operation)
             if operation.kind == Kind.CREATE and operation.path.endswith("/journal"):
                 journal_inode = operation.inode
             if operation.kind == Kind.WRITE and operation.inode == journal_inode:
@@ -282,17 +293,25 @@ def _can_search(store: Path) -> bool:
 def torture(run: Run) -> Figures:
     library = build(run.empty_folder("library"))
     figures: Figures = {"power losses": 0, "acknowledged visits": 0, **DAMAGE, "did not go on": 0}
-    figures |= {"logs that do not explain the disk": 0, "indexes to be removed": 0}
+    figures |= {"logs that do not explain the disk": 0, "indexes to be removed": 0, CONTROL: 0}
     points = run.n(POINTS // 4)
     with living_web(run.empty_folder("web") / "web.log", pages=80, days=300, speed=DAY / 2) as web:
         for name in ("ingest", "ingest again", "crawl", "search"):
             victim = Victim(run, name, library)
-            victim.live(_words(victim, *web), CRAWL_SECONDS if name == "crawl" else 300)
+            victim.live(_words(victim, *web))
             add(figures, {"logs that do not explain the disk": int(not victim.is_complete())})
             for found in victim.lose_power(points, run.chance()):
                 add(figures, {"power losses": 1} | found)
+            if name == "ingest":
+                add(figures, {CONTROL: _n_damaged(victim, run.n(20, 5), run.chance())})
             run.say(int(figures["power losses"]), 4 * points, {"command": name, **figures})
     return figures
+
+
+def _n_damaged(victim: Victim, points: int, chance: random.Random) -> int:
+    """On a disk that ignores fsync: how many power losses did damage?"""
+    without = victim.lose_power(points, chance, fsync=False)
+    return sum(any(found[name] for name in DAMAGE) for found in without)
 
 
 def _words(victim: Victim, proxy: str, seeds: Path) -> tuple[object, ...]:
@@ -315,5 +334,5 @@ PIECE = Piece(
     "power",
     torture,
     {**DAMAGE, "did not go on": 0, "logs that do not explain the disk": 0},
-    {"acknowledged visits": 1},
+    {"acknowledged visits": 1, CONTROL: 1},
 )

@@ -83,6 +83,11 @@ def end(pid: int, seconds: float = MAX_SECONDS) -> int | None:
     return None
 
 
+def is_running(pid: int) -> bool:
+    """Whether a child has not ended; its exit code stays to be asked for."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+
 def kill(pid: int) -> bool:
     """SIGKILL; returns whether the child was still running."""
     os.kill(pid, signal.SIGKILL)
@@ -92,22 +97,11 @@ def kill(pid: int) -> bool:
 
 def call(work: Callable[[], Any], log: Path, seconds: float = MAX_SECONDS) -> Any:
     """What `work` returns in a child of its own, as JSON."""
-    read, write = os.pipe()
-
-    def report() -> None:
-        os.close(read)
-        with os.fdopen(write, "w") as pipe:
-            json.dump(work(), pipe)
-
-    pid = start(report, log)
-    os.close(write)
-    with os.fdopen(read) as pipe:
-        os.set_blocking(read, True)
-        text = pipe.read()
-    code = end(pid, seconds)
+    answer = log.with_suffix(".answer")
+    code = end(start(lambda: answer.write_text(json.dumps(work())), log), seconds)
     if code != 0:
         raise ChildFailed(f"exit code {code}: {last_lines(log)}")
-    return json.loads(text)
+    return json.loads(answer.read_text())
 
 
 def last_lines(log: Path, n: int = 3) -> str:
