@@ -4,6 +4,7 @@
    and the lengths of a path, a second path and the data), then these three. torture/power.py reads
    it. A call is logged after it succeeded, under a lock, so the order is that of the effects. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -56,7 +57,7 @@ static uint64_t ours(int fd) {
     return inode;
 }
 
-static void record(uint64_t kind, uint64_t inode, uint64_t offset, const char *path,
+static void append(uint64_t kind, uint64_t inode, uint64_t offset, const char *path,
                    const char *second, const struct iovec *data, int n) {
     int saved = errno;
     uint64_t size = 0;
@@ -70,6 +71,46 @@ static void record(uint64_t kind, uint64_t inode, uint64_t offset, const char *p
     for (int i = 0; i < n; i++) parts[3 + i] = data[i];
     uint64_t whole = sizeof head + head[3] + head[4] + size;
     if ((uint64_t)syscall(SYS_writev, log_fd, parts, 3 + n) != whole) abort();
+    errno = saved;
+}
+
+/* The search index renames its temporary files by a system call of its own, which no library sees.
+   So before each record we look whether one has got another name. */
+static struct { uint64_t inode; char path[PATH_MAX]; } temporary[64];
+
+static void notice_renames(void) {
+    struct stat st;
+    for (int i = 0; i < 64; i++) {
+        if (!temporary[i].inode || lstat(temporary[i].path, &st) == 0) continue;
+        char folder[PATH_MAX], path[PATH_MAX];
+        snprintf(folder, sizeof folder, "%s", temporary[i].path);
+        *strrchr(folder, '/') = 0;
+        DIR *open_folder = opendir(folder);
+        for (struct dirent *e; open_folder && (e = readdir(open_folder));)
+            if (e->d_ino == temporary[i].inode) {
+                snprintf(path, sizeof path, "%.3000s/%s", folder, e->d_name);
+                append(RENAME, 0, 0, temporary[i].path, path, NULL, 0);
+            }
+        if (open_folder) closedir(open_folder);
+        temporary[i].inode = 0;
+    }
+}
+
+static void record(uint64_t kind, uint64_t inode, uint64_t offset, const char *path,
+                   const char *second, const struct iovec *data, int n) {
+    int saved = errno;
+    if (kind == UNLINK || kind == RENAME) {
+        for (int i = 0; i < 64; i++)
+            if (!strcmp(temporary[i].path, path)) temporary[i].inode = 0;
+    }
+    notice_renames();
+    append(kind, inode, offset, path, second, data, n);
+    if (kind == CREATE && !strncmp(strrchr(path, '/'), "/.tmp", 5)) {
+        int i = 0;
+        while (i < 63 && temporary[i].inode) i++;
+        temporary[i].inode = inode;
+        snprintf(temporary[i].path, PATH_MAX, "%s", path);
+    }
     errno = saved;
 }
 

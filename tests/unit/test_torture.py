@@ -169,7 +169,7 @@ def test_the_log_explains_what_a_process_did_to_its_files(tmp_path):
     root = tmp_path / "root"
     root.mkdir()
     script = """
-import os, pathlib
+import ctypes, os, pathlib
 os.mkdir("d")
 with open("d/a", "wb", buffering=0) as file:
     file.write(b"hello world")
@@ -182,6 +182,10 @@ with open("d/a", "ab") as file:
 pathlib.Path("b").write_text("old")
 pathlib.Path("c").write_text("new")
 os.rename("c", "b")
+pathlib.Path(".tmpf").write_text("renamed by a system call that no library sees")
+number = 316 if os.uname().machine == "x86_64" else 276
+assert ctypes.CDLL(None).syscall(number, -100, b".tmpf", -100, b"f", 0) == 0
+pathlib.Path(".tmpg").write_text("stays")
 pathlib.Path("e").write_text("gone")
 os.unlink("e")
 pathlib.Path("/dev/null").write_text("elsewhere")
