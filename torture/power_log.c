@@ -96,6 +96,10 @@ static void notice_renames(void) {
     }
 }
 
+__attribute__((destructor)) static void finish(void) {
+    if (log_fd >= 0) notice_renames();
+}
+
 static void record(uint64_t kind, uint64_t inode, uint64_t offset, const char *path,
                    const char *second, const struct iovec *data, int n) {
     int saved = errno;

@@ -57,6 +57,11 @@ def test_damage_is_counted(held, lost, half, nowhere):
     assert found == {"lost": lost, "half batches": half, "visits from nowhere": nowhere}
 
 
+def test_a_batch_whose_visits_were_known_is_not_half_there():
+    assert damage({A, B}, Journal({A, B}, [{A, C}]))["half batches"] == 0
+    assert damage({A, B, C}, Journal({A}, [{B}, {B, C}]))["half batches"] == 0
+
+
 def test_a_store_that_lost_a_visit_or_cannot_be_opened_is_noticed(tmp_path):
     log = tmp_path / "a.jsonl"
     log.write_text('{"url": "http://a.example/", "at": 1700000000, "status": 200}\n')
@@ -189,6 +194,8 @@ pathlib.Path(".tmpg").write_text("stays")
 pathlib.Path("e").write_text("gone")
 os.unlink("e")
 pathlib.Path("/dev/null").write_text("elsewhere")
+pathlib.Path(".tmph").write_text("renamed as the last thing")
+assert ctypes.CDLL(None).syscall(number, -100, b".tmph", -100, b"h", 0) == 0
 """
     environment = {
         **os.environ,
