@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -33,23 +34,41 @@ def torture(run: Run) -> Figures:
     engine = "atheris" if importlib.util.find_spec("atheris") else "random mutations"
     figures: Figures = {"inputs": 0, "targets": len(chosen), "engine": engine}
     figures |= {"crashes": 0, "hangs": 0}
-    for name, target in chosen.items():
-        fuzz_one(run, name, run.n(round(INPUTS * target.weight / whole)), figures)
-        run.say(int(figures["inputs"]), run.n(INPUTS), {"target": name, **figures})
+
+    def fuzz_one(name: str) -> int:
+        return fuzz(run, name, run.n(round(INPUTS * chosen[name].weight / whole)))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for name, done in zip(chosen, pool.map(fuzz_one, chosen), strict=True):
+            figures["inputs"] = int(figures["inputs"]) + done
+            run.say(int(figures["inputs"]), run.n(INPUTS), {"target": name, "inputs": done})
+    for name in chosen:  # now that no thread is left: children are made by fork
+        for path in sorted((_work(run, name) / "crashes").glob("*")):
+            if path.suffix != ".txt":
+                kind = "hangs" if path.name.startswith("hang") else "crashes"
+                figures[kind] = int(figures[kind]) + 1
+                keep_reproducer(name, path, _work(run, name) / "log")
     return figures
 
 
-def fuzz_one(run: Run, name: str, inputs: int, figures: Figures) -> None:
-    """Feed one target; after a hang or the death of its process, go on with the next inputs."""
+def _work(run: Run, name: str) -> Path:
+    return run.folder / run.name / name.replace(" ", "-")
+
+
+def fuzz(run: Run, name: str, inputs: int) -> int:
+    """Feed one target; after a hang or the death of its process, go on with the next inputs.
+
+    Returns how many inputs were run.
+    """
     work = run.empty_folder(name.replace(" ", "-"))
     crashes = work / "crashes"
-    corpus = KEPT / "corpus" / name.replace(" ", "-")
+    corpus = KEPT / "corpus" / work.name
     for folder in (crashes, corpus):
         folder.mkdir(parents=True, exist_ok=True)
     done = 0
     for restart in range(MAX_RESTARTS + 1):
         box = work / f"mailbox{restart}"
-        words = [name, str(inputs - done), str(run.seed + restart), box, crashes, corpus]
+        words = [name, inputs - done, run.seed + restart, box, crashes, corpus]
         child = [sys.executable, "-m", "torture.fuzz_child", *map(str, words)]
         ended = feed(child, box, work / "log")
         runs, data = Mailbox(box).get()
@@ -59,12 +78,7 @@ def fuzz_one(run: Run, name: str, inputs: int, figures: Figures) -> None:
         (crashes / f"{ended}_{restart}").write_bytes(data)
         if done >= inputs:
             break
-    figures["inputs"] = int(figures["inputs"]) + done
-    for path in sorted(crashes.glob("*")):
-        if path.suffix != ".txt":
-            kind = "hangs" if path.name.startswith("hang") else "crashes"
-            figures[kind] = int(figures[kind]) + 1
-            keep_reproducer(name, path, work / "log")
+    return done
 
 
 def feed(command: list[str], box: Path, log: Path) -> str:
