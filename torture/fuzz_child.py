@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torture.pieces import ROOT
+from torture.processes import die_with_parent
 
 if TYPE_CHECKING:
     from torture.fuzz_targets import Target
@@ -138,6 +139,7 @@ def compiled_modules() -> list[str]:
 
 
 def main(name: str, runs: str, seed: str, mailbox: str, crashes: str, corpus: str) -> None:
+    die_with_parent()
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY, MAX_MEMORY))
     try:
         import atheris

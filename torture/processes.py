@@ -45,6 +45,11 @@ def warm() -> None:
         recrawl.plan(store, 1, now=1.8e9, policy="poisson")
 
 
+def die_with_parent() -> None:
+    """End this process when the one that started it ends, however that is."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def start(work: Callable[[], object], log: Path) -> int:
     """The process id of a child that does the work; what it prints is added to `log`."""
     sys.stdout.flush()
@@ -54,7 +59,7 @@ def start(work: Callable[[], object], log: Path) -> int:
         return pid
     code = 70
     try:
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        die_with_parent()
         out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         os.dup2(out, 1)
         os.dup2(out, 2)

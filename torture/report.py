@@ -91,9 +91,9 @@ def _limit(piece: Piece, name: str) -> str:
 
 def page_text(page: Path, pieces: Sequence[Piece], results: Mapping[str, Result]) -> None:
     """Put the table between the markers of the page."""
-    versions = [result.versions for result in results.values()]
-    last = versions[-1] if versions else {}
-    made = f"Made by `make torture` with {', '.join(f'{n} {v}' for n, v in last.items())}."
+    newest = max(results.values(), key=lambda result: result.date, default=None)
+    versions = ", ".join(f"{n} {v}" for n, v in newest.versions.items()) if newest else "no result"
+    made = f"Made by `make torture` with {versions}."
     head, _, rest = page.read_text().partition(BEGIN)
     text = f"{made}\n\n{table(pieces, results)}"
     page.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")

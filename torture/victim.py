@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torture.journal import keep_journal
 from torture.pieces import ROOT
-from torture.processes import command
+from torture.processes import command, die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,7 @@ def popen(
 
 
 def main(journal: str, words: list[str]) -> None:
+    die_with_parent()
     keep_journal(Path(journal))
     while words:
         following = words.index("then") if "then" in words else len(words)
