@@ -93,8 +93,8 @@ def test_visits_later_than_the_clock_are_counted():
     clock.move(-70)
     assert clock.now() == pytest.approx(80)
     assert clock.state["latest"] == pytest.approx(150)
-    visits = [["http://a/", 149_000_000], ["http://b/", 151_000_000]]
-    text = lines({"begin": visits}, {"done": 2, **clock.state}, {"begin": visits}).decode()
+    visits = [["http://a/", at * 1_000_000] for at in (148, 149, 151)]
+    text = lines({"begin": visits}, {"done": 3, **clock.state}, {"begin": visits}).decode()
     assert late_visits(text) == 1
 
 
