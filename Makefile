@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast mutants check docs results papers bench clean
+.PHONY: demo test test-fast mutants torture check docs results papers bench clean
 
 .venv/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -24,6 +24,11 @@ SAMPLE ?= 1000
 JOBS ?= 1
 mutants: .venv/.ready  ## would a test notice a broken line? SAMPLE=all tries all, ONLY=rates one module
 	$(BIN)/python -m mutants --sample $(SAMPLE) --jobs $(JOBS) $(ONLY)
+
+SCALE ?= 1
+torture: .venv/.ready  ## kills, power loss, full disks, fuzzing, clocks, hostile hosts, 60 days: about an hour
+	-$(BIN)/pip install --quiet --disable-pip-version-check atheris  # without it, fuzzing is random
+	$(BIN)/python -m torture --scale $(SCALE) $(addprefix --only ,$(ONLY))
 
 check: .venv/.ready  ## format, lint, types, import contract
 	$(BIN)/ruff format --check .

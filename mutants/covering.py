@@ -25,6 +25,7 @@ LEFT_OUT = (
     "tests/golden/test_docs.py",
     "tests/unit/test_benchmarks.py",
     "tests/unit/test_mutants.py",
+    "tests/unit/test_torture.py",
     "tests/contract/test_walls.py",
     "tests/contract/test_without_papers.py",
 )
