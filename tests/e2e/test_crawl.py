@@ -548,6 +548,33 @@ def test_a_crawl_of_the_web_needs_a_contact(tmp_path):
     assert "contact" in str(done.exception)
 
 
+CRAWL_UNTIL_KILLED = """
+import sys, time
+from recrawl.crawl import start_crawl
+with start_crawl(sys.argv[1], [sys.argv[2]], budget=5, delay=0.0, allow_private=True) as made:
+    for cycle in made.run(1):
+        print("done", flush=True)
+        time.sleep(60)
+"""
+
+
+def test_a_crawl_that_was_killed_keeps_the_pause_that_a_host_asked_for(tmp_path):
+    words = [sys.executable, "-c", CRAWL_UNTIL_KILLED, tmp_path / "store"]
+    with serving({"/": (503, {"Retry-After": "3000"}, b"")}) as site:
+        killed = subprocess.Popen([*words, site.url()], stdout=subprocess.PIPE)
+        assert killed.stdout.readline() == b"done\n"
+        killed.kill()
+        killed.communicate()
+        before = len(site.log)
+        assert site.paths() == ["/robots.txt", "/"]
+        with recrawl.open(tmp_path / "store") as store:
+            store.append(pa.table({"url": [site.url("/other")]}), now=1.7e9)
+            with start_crawl(store, budget=5, delay=0.0, allow_private=True, deadline=60) as made:
+                [cycle] = made.run(1)
+        assert len(site.log) == before
+    assert (cycle.planned, cycle.fetched) == (1, 0)
+
+
 def test_a_crawl_killed_thirty_times_continues_without_loss(tmp_path):
     """Each start is a fork of a process with all imports, so that thirty take a minute."""
     driver = Path(__file__).with_name("killed_crawl.py")

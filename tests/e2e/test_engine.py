@@ -7,6 +7,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from email.utils import formatdate
 from ipaddress import IPv4Address
@@ -118,6 +119,8 @@ ROBOTS = {
     "binary": (bytes(range(256)) * 40, True),
     "not UTF-8": (b"User-agent: *\nDisallow: /\xe9\nDisallow: /a", False),
     "with a mark": (b"\xef\xbb\xbfUser-agent: *\nDisallow: /a", False),
+    "UTF-16": ("User-agent: *\nDisallow: /a".encode("utf-16"), False),
+    "big-endian": (b"\xfe\xff" + "User-agent: *\nDisallow: /a".encode("utf-16-be"), False),
     "for us": (b"User-agent: recrawl\nDisallow:\n\nUser-agent: *\nDisallow: /", True),
     "long": (b"User-agent: *\n" + b"#" * 499 * 1024 + b"\nDisallow: /a", False),
     "too long to be read": (b"User-agent: *\n" + b"#" * 600 * 1024 + b"\nDisallow: /a", True),
@@ -155,6 +158,102 @@ def test_retry_after_is_respected():
     assert statuses(rows) == {site.url("/a"): 429, site.url("/b"): 503}
     assert site.log[2].started - site.log[1].ended >= 1
     assert skipped == {site.url("/c"), site.url("/d")}
+
+
+def test_what_hosts_asked_for_holds_after_a_restart(tmp_path):
+    """A pause, robots.txt, one that cannot be read, a Crawl-delay and failures."""
+
+    def hang_up(handler):
+        handler.close_connection = True
+
+    sites = {
+        "paused": {"/a": (503, {"Retry-After": "3000"}, b"")},
+        "closed": {"/robots.txt": b"User-agent: *\nDisallow: /a\nSitemap: /s.xml", "/b": PAGE},
+        "broken": {"/robots.txt": (500, {}, b"")},
+        "slow": {"/robots.txt": b"User-agent: *\nCrawl-delay: 0.7", "/a": PAGE, "/b": PAGE},
+        "dead": {"/a": hang_up, **{f"/{i}": hang_up for i in range(9)}},
+    }
+    arguments = {"hosts_file": tmp_path / "hosts.jsonl", "deadline": 60}
+    with ExitStack() as stack:
+        running = {name: stack.enter_context(serving(pages)) for name, pages in sites.items()}
+        with local_engine(**arguments) as engine:
+            first = fetch_rows(
+                engine,
+                *(site.url("/a") for site in running.values()),
+                *(running["dead"].url(f"/{i}") for i in range(9)),
+            )
+        seen = {name: len(site.log) for name, site in running.items()}
+        requests = {"paused": 2, "closed": 1, "broken": 3, "slow": 2, "dead": 6}
+        assert seen == requests
+        assert statuses(first)[running["slow"].url("/a")] == 200
+        with local_engine(**arguments) as engine:
+            again = fetch_rows(
+                engine,
+                *(site.url(path) for site in running.values() for path in ("/a", "/b")),
+            )
+            why = {skip.url: skip.reason for skip in engine.skipped}
+            assert engine.sitemaps(running["closed"].host) == [running["closed"].url("/s.xml")]
+        log = {name: site.paths()[seen[name] :] for name, site in running.items()}
+    assert log == {
+        "paused": [],
+        "closed": ["/b"],
+        "broken": [],
+        "slow": ["/a", "/b"],
+        "dead": ["/a"],  # one more try, not five
+    }
+    assert min(gaps(running["slow"])[1:]) >= 0.7
+    assert why[running["paused"].url("/a")] == "the host asked for a longer pause"
+    assert why[running["closed"].url("/a")] == "robots.txt forbids it"
+    assert why[running["dead"].url("/b")] == "the host does not answer"
+    problems = {row["url"]: row["problem"] for row in again}
+    assert problems[running["broken"].url("/a")] == "robots.txt cannot be read"
+
+
+def test_a_host_whose_robots_txt_fails_again_gives_failed_visits():
+    """Its pages must back off, though the host has only one try left."""
+    pages = {"/robots.txt": b"User-agent: *", **{f"/{i}": (500, {}, b"") for i in range(6)}}
+    times = [1.7e9]
+    with serving(pages) as site, local_engine(clock=lambda: times[0]) as engine:
+        fetch_rows(engine, *map(site.url, pages))
+        site.pages["/robots.txt"] = (500, {}, b"")
+        times[0] += 2 * 86_400
+        rows = fetch_rows(engine, site.url("/0"), site.url("/1"))
+    assert {row["problem"] for row in rows} == {"robots.txt cannot be read"}
+    assert len(rows) == 2
+    assert site.paths()[-2:] == ["/4", "/robots.txt"]
+
+
+def test_names_at_one_address_share_its_connections(monkeypatch):
+    real = socket.getaddrinfo
+
+    def shared(name, *rest, **named):
+        return real("127.0.0.1" if str(name).endswith("example") else name, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", shared)
+    active, most, lock = 0, 0, threading.Lock()
+
+    def page(handler):
+        nonlocal active, most
+        with lock:
+            active += 1
+            most = max(most, active)
+        time.sleep(0.05)
+        with lock:
+            active -= 1
+        return PAGE
+
+    with (
+        serving({"/": page, "/robots.txt": page}) as site,
+        local_engine(concurrency=60, delay=0.06) as engine,
+    ):
+        rows = fetch_rows(engine, *[f"http://h{i}.example:{site.port}/" for i in range(60)])
+        open_now = len(site.connections)
+    assert {row["status"] for row in rows} == {200}
+    assert most <= 6
+    assert open_now <= 6
+    assert site.most_connections <= 20  # six in flight, six idle, and those being closed
+    starts = sorted(request.started for request in site.log)
+    assert starts[-1] - starts[0] >= 119 * 0.01  # 120 requests
 
 
 def test_pages_beyond_the_deadline_are_not_visited():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from recrawl.planner import Rule
     from recrawl.protocols import Policy
 
+HOSTS_FILE = "hosts.jsonl"  #: in the folder of the store: what hosts asked for
 MAX_CLOCK_LAG = 300.0  #: seconds by which the clock may be behind the last visit
 
 
@@ -102,6 +103,7 @@ def start_crawl(
         _wait_for_last_visit(history, clock)
         history.append(VISITS.empty_table())  # fails now if another process is writing
         live.validators = live.validators or ValidatorTrust(history, clock.now, seed).validators
+        live.hosts_file = live.hosts_file or history.path / HOSTS_FILE
         with live:
             discovery = Discovery(history, scope, seed_urls, allow_private=allow_private)
             discovery.start(now=clock.now())

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from recrawl import urls
 from recrawl.fetch import robots
 from recrawl.fetch.addresses import is_private
+from recrawl.fetch.host_file import KnownHosts
 from recrawl.fetch.hosts import NEVER, HostQueues
 from recrawl.fetch.result import FetchResult, SkippedPage
 from recrawl.fetch.robots_cache import RobotsCache
 from recrawl.page.responses import NO_ANSWER, NOT_PUBLIC, ROBOTS_FORBIDS, ROBOTS_UNREACHABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 
     from recrawl.fetch.robots import RobotsRules
 
@@ -74,8 +75,10 @@ class Dispatcher:
         concurrency: int,
         allow_private: bool,
         clock: Callable[[], float],
+        address_of: Callable[[str], Awaitable[str | None]],
     ) -> None:
         self._download = download
+        self._address_of = address_of
         self._hosts = hosts
         self._concurrency = concurrency
         self._allow_private = allow_private
@@ -94,8 +97,8 @@ class Dispatcher:
 
     def start(self, call: FetchCall, requests: Iterable[tuple[str, Mapping[str, str]]]) -> None:
         """Queue the URLs of a call, in their order."""
-        if not self._calls:
-            self._hosts.reset(self._loop.time())
+        if not call.is_auxiliary:
+            self._hosts.reset(self._loop.time(), MAX_HOST_FAILURES - 1)
         self._calls.add(call)
         names: set[str] = set()
         for url, headers in requests:
@@ -128,6 +131,34 @@ class Dispatcher:
                 self._hosts.wake(name)
             self.send_ready()
 
+    async def restore(self, known: KnownHosts) -> None:
+        """Obey what hosts asked an earlier process for.
+
+        It may have sent its last requests just now, so each host rests for its delay first.
+        """
+        now = self._loop.time()
+        for origin, rules in known.robots.items():
+            self._robots.keep(origin, rules)
+            delay = max(rules.delay, self._hosts.delay)
+            self._hosts.restore(urls.host(origin + "/"), now + delay)
+        for name, (pause, failures) in known.hosts.items():
+            self._hosts.restore(name, now + pause, failures)
+
+    async def known(self, *, only_new: bool) -> KnownHosts:
+        """What hosts asked for: all that still holds, or what is new since the last call."""
+        robots, resting = self._robots.known(self._clock()), self._hosts.resting(self._loop.time())
+        if only_new:
+            robots = {each: robots[each] for each in self._robots.changed & robots.keys()}
+            resting = {name: resting.get(name, (0.0, 0)) for name in self._hosts.changed}
+        self._robots.changed.clear()
+        self._hosts.changed.clear()
+        return KnownHosts(resting, robots)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether `known` has something new."""
+        return bool(self._robots.changed or self._hosts.changed)
+
     async def sitemaps(self, host: str) -> list[str]:
         """The sitemaps that robots.txt of a host names, as far as it is known."""
         return self._robots.sitemaps(host)
@@ -155,6 +186,9 @@ class Dispatcher:
         assert task is not None  # `ready` names hosts with work
         if not self._allow_private and is_private(task.url):
             self._skip(self._hosts.skip(name), NOT_PUBLIC)
+        elif not self._hosts.is_located(name):
+            self._hosts.park(name)
+            self._begin(self._locate(name))
         elif task.call is None:
             self._send(name, self._hosts.start(name, now))
         elif rules := self._robots.get(task.origin, self._clock()):
@@ -186,12 +220,24 @@ class Dispatcher:
     # Requests and results
 
     def _send(self, name: str, task: FetchTask) -> None:
-        self.in_flight += 1
         if task.call is not None:
             task.call.unread += 1
-        request_task = self._loop.create_task(self._fetch(name, task))
+        self._begin(self._fetch(name, task))
+
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
+        """Run a request or a lookup, and count it as in flight."""
+        self.in_flight += 1
+        request_task = self._loop.create_task(work)
         self._tasks.add(request_task)
         request_task.add_done_callback(self._report_error)
+
+    async def _locate(self, name: str) -> None:
+        """Find out at which address a host is, before its first request."""
+        address = await self._address_of(name)
+        self.in_flight -= 1
+        self._hosts.locate(name, address)
+        self._hosts.wake(name)
+        self.send_ready()
 
     def _report_error(self, request_task: asyncio.Task[None]) -> None:
         """Pass an unexpected error to all calls, so that none waits for ever."""
@@ -219,8 +265,11 @@ class Dispatcher:
     def _drop_unreachable(self, name: str) -> None:
         """Skip the tasks of a host that does not answer, or that rests beyond their deadline."""
         if self._hosts.failures(name) >= MAX_HOST_FAILURES:
-            for task in self._hosts.remove(lambda _: True, name):
-                self._skip(task, "the host does not answer")
+            tasks = self._hosts.remove(lambda _: True, name)
+            for task in sorted(tasks, key=lambda task: task.call is not None):
+                rules = self._robots.get(task.origin, self._clock())
+                is_read = rules is None or rules.reachable
+                self._skip(task, "the host does not answer" if is_read else ROBOTS_UNREACHABLE)
             return
         due = self._hosts.due(name)
         if (head := self._hosts.head(name)) and head.call and due > head.call.deadline:

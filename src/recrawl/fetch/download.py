@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from ipaddress import ip_network
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -25,9 +27,11 @@ from scrapy.exceptions import (
 )
 from scrapy.logformatter import LogFormatter
 from twisted.internet import ssl as tls
+from twisted.web.client import HTTPConnectionPool
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
+from recrawl.fetch.hosts import ADDRESS_CONCURRENCY
 from recrawl.fetch.resolver import Resolver
 from recrawl.fetch.result import FetchResult
 from recrawl.fetch.robots import AGENT
@@ -71,7 +75,9 @@ class Downloader:
         self._clock = clock
         trusted = frozenset([urlsplit(proxy).hostname or ""] if proxy else [])
         self._resolver = Resolver(allow_private=allow_private, trusted=trusted)
-        self._crawler = Crawler(_IdleSpider, _settings(concurrency, delay, max_bytes))
+        self._crawler = Crawler(
+            _IdleSpider, _settings(concurrency, delay, max_bytes, proxied=bool(proxy))
+        )
         self._crawl: asyncio.Future[None] | None = None
 
     async def open(self) -> None:
@@ -113,6 +119,21 @@ class Downloader:
             seconds = None if problem == NOT_PUBLIC else perf_counter() - start  # no request sent
             return FetchResult(url, at, NO_ANSWER, {}, b"", seconds, problem)
         return _to_result(url, at, response, perf_counter() - start)
+
+    async def address_of(self, name: str) -> str | None:
+        """The address that a host is requested at; None if it has none, or a proxy finds it.
+
+        Of a v6 address the first half counts, which is what one customer of a network gets.
+        """
+        if "proxy" in self._meta:
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._meta["download_timeout"]):
+                bare = urlsplit(f"//{name}").hostname or ""
+                for is_v6, address in await self._resolver.addresses(bare):
+                    bare = address.partition("%")[0]
+                    return str(ip_network(f"{bare}/64", strict=False)) if is_v6 else address
+        return None
 
     def _problem(self, error: Exception, url: str) -> str:
         if isinstance(error, DownloadTimeoutError):
@@ -161,9 +182,31 @@ class BoundedHandler(HTTP11DownloadHandler):
             VerifiedTls()
         )  # Scrapy's own loads all certificates for each connection
         pool: Any = self._pool
+        pool.__class__ = BoundedPool
+        pool.max_idle_per_address = crawler.settings.getint("RECRAWL_IDLE_PER_ADDRESS")
         pool._factory = _bounded_factory(pool._factory)
         pool.retryAutomatically = False  # a host would see two requests at once
         pool.cachedConnectionTimeout = crawler.settings.getfloat("RECRAWL_IDLE")
+
+
+class BoundedPool(HTTPConnectionPool):
+    """Keeps few idle connections to one address, whatever the names of its hosts."""
+
+    max_idle_per_address = 0  #: 0: no limit, as all have the address of a proxy
+
+    def _putConnection(self, key: Any, connection: Any) -> None:  # noqa: N802
+        address = connection.transport.getPeer().host
+        idle = [
+            (name, other)
+            for name, others in self._connections.items()
+            for other in others
+            if other.transport.getPeer().host == address
+        ]
+        if 0 < self.max_idle_per_address <= len(idle):
+            oldest: Any = idle[0][1]
+            self._timeouts[oldest].cancel()
+            self._removeConnection(idle[0][0], oldest)  # type: ignore[no-untyped-call]
+        super()._putConnection(key, connection)  # type: ignore[no-untyped-call]
 
 
 @implementer(IPolicyForHTTPS)
@@ -217,7 +260,7 @@ def _bounded_protocol(kind: Any) -> Any:
     return BoundedConnection
 
 
-def _settings(concurrency: int, delay: float, max_bytes: int) -> dict[str, Any]:
+def _settings(concurrency: int, delay: float, max_bytes: int, *, proxied: bool) -> dict[str, Any]:
     return {
         "CONCURRENT_REQUESTS": concurrency,
         "CONCURRENT_REQUESTS_PER_DOMAIN": concurrency,  # all share one slot
@@ -231,5 +274,6 @@ def _settings(concurrency: int, delay: float, max_bytes: int) -> dict[str, Any]:
         "ADDONS": {},
         "LOG_FORMATTER": QuietLogFormatter,
         "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",
+        "RECRAWL_IDLE_PER_ADDRESS": 0 if proxied else ADDRESS_CONCURRENCY,
         "RECRAWL_IDLE": 1.5 * delay + 2.0,
     }

@@ -17,6 +17,7 @@ from recrawl import urls
 from recrawl.errors import BadInput, extra
 from recrawl.fetch.addresses import is_private
 from recrawl.fetch.dispatch import Dispatcher, FetchCall
+from recrawl.fetch.host_file import HostFile
 from recrawl.fetch.hosts import HostQueues
 from recrawl.fetch.result import FetchResult, SkippedPage
 from recrawl.page.decode import unpack
@@ -62,7 +63,8 @@ class LiveEngine:
     public are refused unless `allow_private`. A `proxy` (http://host:port) resolves names itself,
     so only addresses in URLs are checked then. `contact`: how the owners of hosts can reach you.
     `clock` gives the times of visits and nothing else: pauses are in real seconds. `validators`
-    makes requests conditional. `warc`: the folder of an archive.
+    makes requests conditional. `warc`: the folder of an archive. `hosts_file`: where to keep what
+    hosts asked for (pauses, robots.txt), so that it is obeyed after a restart; None: in memory.
     """
 
     contact: str | None = None
@@ -77,6 +79,7 @@ class LiveEngine:
     max_bytes: int = 10_000_000
     validators: Validators | None = None
     warc: str | Path | None = None
+    hosts_file: str | Path | None = None
     clock: Callable[[], float] = time.time  # noqa: TID251 - the live engine reads a clock
 
     def __post_init__(self) -> None:
@@ -89,6 +92,7 @@ class LiveEngine:
         self._stopped = False
         self._closed = True
         self._archive: Archive | None = None
+        self._host_file: HostFile | None = None
         self.skipped: list[SkippedPage] = []  #: pages that the last `fetch` did not request
 
     def _check_minimum(self, minimum: float, *names: str) -> None:
@@ -130,6 +134,7 @@ class LiveEngine:
         self.stop()
         try:
             self._reactor.run(self._downloader.close())
+            self.save_hosts()
             if self._archive is not None:
                 self._archive.close()
         finally:
@@ -158,7 +163,12 @@ class LiveEngine:
             concurrency=self.concurrency,
             allow_private=self.allow_private,
             clock=self.clock,
+            address_of=self._downloader.address_of,
         )
+        if self.hosts_file is not None:
+            self._host_file = HostFile(Path(self.hosts_file))
+            known = self._host_file.read(now=self.clock(), wall=time.time())  # noqa: TID251
+            await self._dispatcher.restore(known)
 
     def fetch(self, plan: Planned) -> Iterator[pa.Table]:
         """Visit the pages of a plan; yields batches in the schema VISITS as responses come.
@@ -192,6 +202,7 @@ class LiveEngine:
         for call, url in zip(calls, requested, strict=True):
             self._start_call(call, [(urls.canonical(url), {})])
         results = [self._single_result(call) for call in calls]
+        self.save_hosts()
         for call, result in zip(calls, results, strict=True):
             self._calls.remove(call)
             unpacked = unpack(result.body, result.header(b"Content-Encoding"), self.max_bytes)
@@ -202,6 +213,13 @@ class LiveEngine:
     def sitemaps(self, host: str) -> list[str]:
         """The sitemaps that robots.txt of a host names; none if it was not read yet."""
         return self._reactor.run(self._dispatcher.sitemaps(host))
+
+    def save_hosts(self) -> None:
+        """Keep what hosts asked for in `hosts_file`, if something is new."""
+        if self._host_file is not None and self._dispatcher.has_news:
+            only_new = not self._host_file.is_due
+            known = self._reactor.run(self._dispatcher.known(only_new=only_new))
+            self._host_file.add(known, wall=time.time())  # noqa: TID251
 
     def stop(self) -> None:
         """Send no more requests; `fetch` ends after those in flight."""
@@ -214,7 +232,7 @@ class LiveEngine:
         """How far the engine is; cheap to compute."""
         state = self._dispatcher
         return Progress(
-            state.fetched, state.failed, state.in_flight, self._hosts.waiting, self._hosts.n_due()
+            state.fetched, state.failed, state.in_flight, self._hosts.waiting, self._hosts.n_due
         )
 
     def _start_call(self, call: FetchCall, requested: list[tuple[str, Mapping[str, str]]]) -> None:
@@ -250,6 +268,7 @@ class LiveEngine:
                 rows += self._rows(result)
             visits += len(results)
             if not more or visits >= BATCH_VISITS or monotonic() >= due:
+                self.save_hosts()  # on disk before the visits that taught it
                 if rows:
                     yield self._batch(rows)
                 rows, visits, due = [], 0, monotonic() + BATCH_SECONDS
