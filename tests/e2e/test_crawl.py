@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -289,8 +291,7 @@ def known_after(site, path, seeds, cycles, **scope):
             policy="oldest",
             clock=StepClock(SimpleNamespace(clock=ManualClock())),
             proxy=site.url(),
-            delay=0.0,
-            **scope,
+            **{"delay": 0.0} | scope,
         ) as made:
             list(made.run(cycles))
         return set(store.query("SELECT url FROM pages")["url"].to_pylist())
@@ -332,6 +333,31 @@ def test_feeds_of_all_hosts_in_scope_are_read(tmp_path):
     with serving(pages) as site:
         known = known_after(site, tmp_path / "store", ["http://a.org/"], cycles=4, reach="site")
     assert "http://blog.a.org/fed" in known
+
+
+def test_a_slow_sitemap_delays_no_page_of_another_host_and_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["recrawl.crawl.sitemaps"], "MAX_HOST_SECONDS", 4.0)
+    fetched, waited = threading.Event(), []
+
+    def slow(handler):
+        waited.append(fetched.wait(20))  # until the page of the other host was requested
+        time.sleep(20)
+        return b"<urlset/>"
+
+    def page(handler):
+        fetched.set()
+        return b"<p>home"
+
+    pages = {
+        "http://slow.example/robots.txt": slow,
+        "http://fast.example/": page,
+        "http://fast.example/sitemap.xml": b"<urlset><url><loc>/found</loc></url></urlset>",
+    }
+    seeds = ["http://slow.example/", "http://fast.example/"]
+    with serving(pages) as site:
+        known = known_after(site, tmp_path / "store", seeds, cycles=1, timeout=30.0, deadline=5.0)
+    assert waited == [True]
+    assert "http://fast.example/found" in known
 
 
 def test_a_crawl_stays_in_scope(tmp_path):
@@ -551,7 +577,8 @@ def test_a_crawl_of_the_web_needs_a_contact(tmp_path):
 CRAWL_UNTIL_KILLED = """
 import sys, time
 from recrawl.crawl import start_crawl
-with start_crawl(sys.argv[1], [sys.argv[2]], budget=5, delay=0.0, allow_private=True) as made:
+options = {"budget": 5, "delay": 0.0, "allow_private": True, "sitemaps": False}
+with start_crawl(sys.argv[1], [sys.argv[2]], **options) as made:
     for cycle in made.run(1):
         print("done", flush=True)
         time.sleep(60)
@@ -569,7 +596,8 @@ def test_a_crawl_that_was_killed_keeps_the_pause_that_a_host_asked_for(tmp_path)
         assert site.paths() == ["/robots.txt", "/"]
         with recrawl.open(tmp_path / "store") as store:
             store.append(pa.table({"url": [site.url("/other")]}), now=1.7e9)
-            with start_crawl(store, budget=5, delay=0.0, allow_private=True, deadline=60) as made:
+            options = {"budget": 5, "delay": 0.0, "allow_private": True, "sitemaps": False}
+            with start_crawl(store, deadline=60, **options) as made:
                 [cycle] = made.run(1)
         assert len(site.log) == before
     assert (cycle.planned, cycle.fetched) == (1, 0)

@@ -533,6 +533,30 @@ def test_batches_come_during_the_fetch_and_closing_the_iterator_ends_it():
     assert len(site.log) < 900
 
 
+def test_auxiliary_files_take_turns_with_pages():
+    under_way = threading.Event()
+
+    def first(handler):
+        under_way.set()
+        return PAGE
+
+    pages = {"/0": first, **{f"/{i}": PAGE for i in range(1, 8)}}
+    with serving(pages) as site, local_engine(delay=0.1) as engine:
+
+        def get_files():
+            under_way.wait(10)
+            for i in range(3):
+                engine.get([site.url(f"/{i}.xml")])
+
+        getter = threading.Thread(target=get_files)
+        getter.start()
+        fetch_rows(engine, *map(site.url, pages))
+        getter.join()
+    kinds = "".join("f" if path.endswith("xml") else "p" for path in site.paths()[1:])
+    assert "ff" not in kinds.rstrip("f")
+    assert kinds.rstrip("f").count("f") >= 1
+
+
 def test_auxiliary_files_are_fetched_politely_and_decompressed():
     pages = {
         "/robots.txt": b"User-agent: *\nDisallow: /secret\nSitemap: /map.xml\nSitemap: nonsense://",

@@ -190,7 +190,7 @@ def test_parked_hosts_wait_for_wake_or_a_first_item():
     assert hosts.ready(0.0) == "a"
     hosts.park("a")
     assert (hosts.ready(9.0), hosts.next_due()) == (None, NEVER)
-    hosts.put("a", "robots", first=True)
+    hosts.put("a", "robots", place=0)
     assert hosts.ready(9.0) == "a"
     assert hosts.start("a", 9.0) == "robots"
     hosts.done("a", 9.0, pause=60.0)

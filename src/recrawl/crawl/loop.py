@@ -65,10 +65,12 @@ class LiveCrawl:
 
     def __post_init__(self) -> None:
         self._stopped = False
+        self._new_pages = 0  # in this cycle
 
     def fetch(self, plan: Planned) -> Iterator[pa.Table]:
         """As an engine: the visits of the live engine, limited to the scope."""
-        return map(self.discovery.filter_visits, self.engine.fetch(plan))
+        visits = self.engine.fetch(plan, meanwhile=self._store_sitemaps)
+        return map(self.discovery.filter_visits, visits)
 
     def stop(self) -> None:
         """End when the requests in flight have ended. Safe in a signal handler: takes no lock."""
@@ -89,25 +91,31 @@ class LiveCrawl:
                 following = (self.clock.now() // self.every + 1) * self.every
                 self.clock.wait(min(following, self.end), lambda: self._stopped)
 
-    def _cycle(self, number: int, now: Time) -> CycleResult:
-        new_pages = 0
+    def _store_sitemaps(self) -> None:
+        """Store what sitemaps said meanwhile."""
         if self.sitemaps is not None:
-            new_pages += self.sitemaps.read(now=now)
-            now = self.clock.now()  # reading them took time
+            self._new_pages += self.sitemaps.store_read(now=self.clock.now())
+
+    def _cycle(self, number: int, now: Time) -> CycleResult:
+        self._new_pages = 0
+        if self.sitemaps is not None:
+            self.sitemaps.begin(now=now)
         with self.store.together():
-            new_pages += self.discovery.add_linked(now=now)
+            self._new_pages += self.discovery.add_linked(now=now)
             allowed = self.pace.allowed(self.store, now=now, until=now + self.every)
         budget = Budget(fetches=allowed, discover=self.discover, every=self.every)
         plan = run_cycle(
             self.store, self.policy, self, budget, now=now, rules=self.rules, seed=self.seed
         )
+        if self.sitemaps is not None and not self._stopped:
+            self._new_pages += self.sitemaps.finish(clock=self.clock.now, until=now + self.every)
         counts = _visit_counts(self.store, now)
         return CycleResult(
             cycle=number,
             at=now,
             planned=len(plan),
             skipped=len(plan) - counts["fetched"],
-            new_pages=new_pages,
+            new_pages=self._new_pages,
             **counts,
         )
 

@@ -108,7 +108,11 @@ def start_crawl(
             discovery = Discovery(history, scope, seed_urls, allow_private=allow_private)
             discovery.start(now=clock.now())
             reader = SitemapReader(history, live, discovery) if sitemaps else None
-            yield LiveCrawl(history, live, discovery=discovery, sitemaps=reader, **options)
+            try:
+                yield LiveCrawl(history, live, discovery=discovery, sitemaps=reader, **options)
+            finally:
+                if reader is not None:
+                    reader.close()
 
 
 def crawl(

@@ -34,6 +34,21 @@ MAX_UNREAD_BYTES = 64 << 20  #: about how many bytes of bodies may wait to be re
 CallItem = FetchResult | SkippedPage | BaseException | None
 
 
+class FutureResult:
+    """The result of a call for one auxiliary file, to be awaited."""
+
+    def __init__(self) -> None:
+        self.item: asyncio.Future[FetchResult] = asyncio.get_running_loop().create_future()
+
+    def put(self, item: CallItem) -> None:
+        if self.item.done():  # nobody waits any more
+            return
+        if isinstance(item, BaseException):
+            self.item.set_exception(item)
+        elif isinstance(item, FetchResult):
+            self.item.set_result(item)
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class FetchCall:
     """One call of `fetch` or `get`: the queue of its results, and when it has to end."""
@@ -41,7 +56,7 @@ class FetchCall:
     deadline: float = NEVER  #: no request is sent after this time
     max_unread: int = 256  #: most results that may wait to be read
     is_auxiliary: bool = False  #: for a file that is no page of the plan
-    results: SimpleQueue[CallItem] = field(default_factory=SimpleQueue)
+    results: SimpleQueue[CallItem] | FutureResult = field(default_factory=SimpleQueue)
     timer: asyncio.TimerHandle | None = None
     unfinished: int = 0  #: tasks without a result
     unread: int = 0  #: results that are in flight or wait to be read
@@ -105,7 +120,7 @@ class Dispatcher:
             call.unfinished += 1
             task = FetchTask(url, call, headers, _origin(url))
             name = urls.host(url)
-            self._hosts.put(name, task, first=call.is_auxiliary)
+            self._hosts.put(name, task, place=self._place(name) if call.is_auxiliary else None)
             names.add(name)
         if call.deadline < NEVER:
             call.timer = self._loop.call_at(call.deadline, self.stop, call, "the cycle is over")
@@ -113,6 +128,11 @@ class Dispatcher:
         for name in names:
             self._drop_unreachable(name)
         self.send_ready()
+
+    def _place(self, name: str) -> int:
+        """Where an auxiliary file has its turn: after one page, so that it does not delay many."""
+        head = self._hosts.head(name)
+        return 0 if head is None or (head.call and head.call.is_full()) else 1
 
     def stop(self, call: FetchCall, reason: str) -> None:
         """Send no more requests of a call; those in flight still give results."""
@@ -159,7 +179,7 @@ class Dispatcher:
         """Whether `known` has something new."""
         return bool(self._robots.changed or self._hosts.changed)
 
-    async def sitemaps(self, host: str) -> list[str]:
+    def sitemaps(self, host: str) -> list[str]:
         """The sitemaps that robots.txt of a host names, as far as it is known."""
         return self._robots.sitemaps(host)
 
@@ -211,9 +231,11 @@ class Dispatcher:
         elif not (rules.reachable and rules.allows(task.url)):
             reason = ROBOTS_FORBIDS if rules.reachable else ROBOTS_UNREACHABLE
             self._skip(self._hosts.skip(name), reason)
-        elif call.is_full():
+        elif call.is_full() and not self._hosts.bring_forward(name, _is_auxiliary):
             self._hosts.park(name)
             self._stalled.append(name)
+        elif call.is_full():
+            self._hosts.wake(name)
         else:
             self._send(name, self._hosts.start(name, now))
 
@@ -284,7 +306,7 @@ class Dispatcher:
         if target and task.redirects < robots.MAX_REDIRECTS:
             call.unread -= 1
             redirected = FetchTask(target, call, task.headers, _origin(target), task.redirects + 1)
-            self._hosts.put(urls.host(target), redirected, first=True)
+            self._hosts.put(urls.host(target), redirected, place=0)
             return
         if result.problem:
             self.failed += 1
@@ -326,18 +348,22 @@ class Dispatcher:
         target = result.target if result.is_redirect else None
         if target and task.redirects < robots.MAX_REDIRECTS:
             redirected = FetchTask(target, None, {}, task.origin, task.redirects + 1)
-            self._hosts.put(urls.host(target), redirected, first=True)
+            self._hosts.put(urls.host(target), redirected, place=0)
         elif rules := self._robots.interpret(task.origin, result, self._clock()):
             self._keep_robots(task.origin, rules)
         else:  # once more, without the redirects
             again = FetchTask(task.origin + ROBOTS_PATH, None, {}, task.origin)
-            self._hosts.put(urls.host(again.url), again, first=True)
+            self._hosts.put(urls.host(again.url), again, place=0)
 
     def _keep_robots(self, origin: str, rules: RobotsRules) -> None:
         """Store the rules of an origin and resume its host."""
         host = urls.host(origin + "/")
         self._hosts.raise_delay(host, self._robots.keep(origin, rules).delay)
         self._hosts.wake(host)
+
+
+def _is_auxiliary(task: FetchTask) -> bool:
+    return task.call is None or task.call.is_auxiliary
 
 
 def _origin(url: str) -> str:

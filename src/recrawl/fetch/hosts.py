@@ -70,13 +70,12 @@ class HostQueues(Generic[T]):
         self.n_due = 0  #: hosts that wait for their turn
         self.changed: set[str] = set()  #: hosts with new pauses or failures since this was cleared
 
-    def put(self, name: str, item: T, *, first: bool = False) -> None:
+    def put(self, name: str, item: T, *, place: int | None = None) -> None:
+        """Add an item at a place in the queue of a host; None: at the end."""
         host = self._host(name)
-        if first:
-            host.queue.appendleft(item)
+        host.queue.insert(len(host.queue) if place is None else place, item)
+        if place == 0:
             host.parked = False  # this item may not need what the host waits for
-        else:
-            host.queue.append(item)
         self.waiting += 1
         self._add_to_heap(name, host)
 
@@ -123,9 +122,19 @@ class HostQueues(Generic[T]):
         return self._heap[0][0] if self._heap else NEVER
 
     def head(self, name: str) -> T | None:
-        """The first item of a host."""
+        """The first item of a host; None if it has none."""
+        host = self._hosts.get(name)
+        return host.queue[0] if host and host.queue else None
+
+    def bring_forward(self, name: str, wanted: Callable[[T], bool]) -> bool:
+        """Put the first wanted item of a host before all others. Returns whether there is one."""
         queue = self._hosts[name].queue
-        return queue[0] if queue else None
+        for place, item in enumerate(queue):
+            if wanted(item):
+                del queue[place]
+                queue.appendleft(item)
+                return True
+        return False
 
     def due(self, name: str) -> float:
         return self._hosts[name].due

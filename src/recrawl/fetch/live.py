@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty
+from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from urllib.parse import urlsplit
 
 from recrawl import urls
 from recrawl.errors import BadInput, extra
 from recrawl.fetch.addresses import is_private
-from recrawl.fetch.dispatch import Dispatcher, FetchCall
+from recrawl.fetch.dispatch import Dispatcher, FetchCall, FutureResult
 from recrawl.fetch.host_file import HostFile
 from recrawl.fetch.hosts import HostQueues
 from recrawl.fetch.result import FetchResult, SkippedPage
@@ -25,6 +26,9 @@ from recrawl.page.responses import NO_ANSWER, ROBOTS_FORBIDS, conditional, read_
 from recrawl.page.visit_rows import visit_table
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from concurrent.futures import Future
+
     import pyarrow as pa
 
     from recrawl.fetch.dispatch import CallItem, FetchTask
@@ -35,10 +39,13 @@ if TYPE_CHECKING:
 
 BATCH_VISITS = 200  #: a batch is complete with this many visits,
 BATCH_SECONDS = 2.0  #: or after this time
+STOPPED = "the engine was stopped"
 _MAX_ITEMS_READ = 50  # then the dispatcher learns that results were read
 
 #: From pages to their ETags and times of Last-Modified, None where a page has none.
 Validators = Callable[["Pages"], tuple[Sequence[str | None], Sequence[float | None]]]
+
+T = TypeVar("T")
 
 _open = threading.Lock()  # one engine at a time, as the name resolver is global
 
@@ -170,8 +177,10 @@ class LiveEngine:
             known = self._host_file.read(now=self.clock(), wall=time.time())  # noqa: TID251
             await self._dispatcher.restore(known)
 
-    def fetch(self, plan: Planned) -> Iterator[pa.Table]:
+    def fetch(self, plan: Planned, *, meanwhile: Callable[[], object] = bool) -> Iterator[pa.Table]:
         """Visit the pages of a plan; yields batches in the schema VISITS as responses come.
+
+        `meanwhile` is called about every BATCH_SECONDS, also if no response comes.
 
         A row without `at` is the page that `leads_to` of a visit names: the target of a redirect,
         or the canonical URL that a page names on its own site.
@@ -184,10 +193,10 @@ class LiveEngine:
             return
         self._start_call(call, list(zip(plan.urls(), self._conditional_headers(plan), strict=True)))
         try:
-            yield from self._batches(call)
+            yield from self._batches(call, meanwhile)
         finally:
             self._calls.remove(call)
-            self._reactor.schedule(self._dispatcher.stop, call, "the engine was stopped")
+            self._reactor.schedule(self._dispatcher.stop, call, STOPPED)
 
     def get(self, requested: Sequence[str]) -> list[FetchResult]:
         """Fetch auxiliary files such as sitemaps and feeds, which are no visits.
@@ -196,23 +205,45 @@ class LiveEngine:
         empty; `sitemaps` uses it. Bodies have their Content-Encoding undone. May be called between
         two batches of `fetch`.
         """
-        calls = [
-            FetchCall(is_auxiliary=True, deadline=monotonic() + self.deadline) for _ in requested
-        ]
-        for call, url in zip(calls, requested, strict=True):
-            self._start_call(call, [(urls.canonical(url), {})])
-        results = [self._single_result(call) for call in calls]
+        results = self._reactor.run(self._get_files(requested))
         self.save_hosts()
-        for call, result in zip(calls, results, strict=True):
-            self._calls.remove(call)
-            unpacked = unpack(result.body, result.header(b"Content-Encoding"), self.max_bytes)
-            result.body = unpacked.body
-            result.problem = result.problem or unpacked.problem
         return results
+
+    async def _get_files(self, requested: Sequence[str]) -> list[FetchResult]:
+        return await asyncio.gather(*map(self.get_file, requested))
+
+    async def get_file(self, url: str) -> FetchResult:
+        """As `get`, for one file, in the thread of the network: see `run_beside`."""
+        results: FutureResult = FutureResult()
+        deadline = monotonic() + self.deadline
+        call = FetchCall(is_auxiliary=True, deadline=deadline, results=results)
+        self._calls.append(call)
+        try:
+            self._dispatcher.start(call, [(urls.canonical(url), {})])
+            if self._stopped:
+                self._dispatcher.stop(call, STOPPED)
+            result = await results.item
+        finally:
+            self._calls.remove(call)
+            self._dispatcher.stop(call, STOPPED)
+        unpacked = await asyncio.to_thread(
+            unpack, result.body, result.header(b"Content-Encoding"), self.max_bytes
+        )
+        result.body = unpacked.body
+        result.problem = result.problem or unpacked.problem
+        return result
+
+    def run_beside(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine in the thread of the network, which must not be blocked."""
+        return asyncio.run_coroutine_threadsafe(work, self._reactor.loop)
+
+    def call_beside(self, function: Callable[[], object]) -> None:
+        """Have a function called in the thread of the network."""
+        self._reactor.schedule(function)
 
     def sitemaps(self, host: str) -> list[str]:
         """The sitemaps that robots.txt of a host names; none if it was not read yet."""
-        return self._reactor.run(self._dispatcher.sitemaps(host))
+        return self._dispatcher.sitemaps(host)
 
     def save_hosts(self) -> None:
         """Keep what hosts asked for in `hosts_file`, if something is new."""
@@ -225,7 +256,7 @@ class LiveEngine:
         """Send no more requests; `fetch` ends after those in flight."""
         self._stopped = True
         for call in list(self._calls):
-            self._reactor.schedule(self._dispatcher.stop, call, "the engine was stopped")
+            self._reactor.schedule(self._dispatcher.stop, call, STOPPED)
 
     @property
     def progress(self) -> Progress:
@@ -239,14 +270,7 @@ class LiveEngine:
         self._calls.append(call)
         self._reactor.schedule(self._dispatcher.start, call, requested)
         if self._stopped:  # by another thread meanwhile
-            self._reactor.schedule(self._dispatcher.stop, call, "the engine was stopped")
-
-    def _single_result(self, call: FetchCall) -> FetchResult:
-        result = call.results.get()
-        if isinstance(result, BaseException):
-            raise result
-        assert isinstance(result, FetchResult)  # auxiliary tasks are never skipped
-        return result
+            self._reactor.schedule(self._dispatcher.stop, call, STOPPED)
 
     def _conditional_headers(self, plan: Planned) -> Iterator[Mapping[str, str]]:
         """The headers that make the request for each page conditional."""
@@ -254,7 +278,7 @@ class LiveEngine:
             return iter([{}] * len(plan))
         return map(conditional, *self.validators(plan.pages))
 
-    def _batches(self, call: FetchCall) -> Iterator[pa.Table]:
+    def _batches(self, call: FetchCall, meanwhile: Callable[[], object]) -> Iterator[pa.Table]:
         rows: list[Row] = []
         visits, due, more = 0, monotonic() + BATCH_SECONDS, True
         while more:
@@ -271,6 +295,7 @@ class LiveEngine:
                 self.save_hosts()  # on disk before the visits that taught it
                 if rows:
                     yield self._batch(rows)
+                meanwhile()
                 rows, visits, due = [], 0, monotonic() + BATCH_SECONDS
 
     def _batch(self, rows: list[Row]) -> pa.Table:
@@ -320,6 +345,7 @@ def _check_proxy(proxy: str | None) -> None:
 def _take_items(call: FetchCall, timeout: float) -> list[CallItem]:
     """Items that wait to be read, after waiting for the first until `timeout`."""
     items: list[CallItem] = []
+    assert isinstance(call.results, SimpleQueue)  # as those of all calls for pages
     with suppress(Empty):
         items.append(call.results.get(timeout=max(timeout, 0.0)))
         while len(items) < _MAX_ITEMS_READ and items[-1] is not None:
