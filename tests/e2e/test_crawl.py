@@ -336,12 +336,12 @@ def test_feeds_of_all_hosts_in_scope_are_read(tmp_path):
 
 
 def test_a_slow_sitemap_delays_no_page_of_another_host_and_is_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules["recrawl.crawl.sitemaps"], "MAX_HOST_SECONDS", 4.0)
+    monkeypatch.setattr(sys.modules["recrawl.crawl.sitemaps"], "MAX_HOST_SECONDS", 2.0)
     fetched, waited = threading.Event(), []
 
     def slow(handler):
         waited.append(fetched.wait(20))  # until the page of the other host was requested
-        time.sleep(20)
+        time.sleep(6)
         return b"<urlset/>"
 
     def page(handler):
@@ -355,7 +355,7 @@ def test_a_slow_sitemap_delays_no_page_of_another_host_and_is_given_up(tmp_path,
     }
     seeds = ["http://slow.example/", "http://fast.example/"]
     with serving(pages) as site:
-        known = known_after(site, tmp_path / "store", seeds, cycles=1, timeout=30.0, deadline=5.0)
+        known = known_after(site, tmp_path / "store", seeds, cycles=1, timeout=30.0, deadline=3.0)
     assert waited == [True]
     assert "http://fast.example/found" in known
 
@@ -524,14 +524,21 @@ def test_own_validators_are_used(tmp_path):
         assert made.engine.validators is none
 
 
-def test_a_clock_that_was_set_back_delays_the_crawl_or_is_refused(tmp_path):
+def test_a_store_with_a_visit_up_to_a_day_ahead_is_crawled_on(tmp_path):
+    """The clock begins at that visit, so no visit is older than the last one of its page."""
     clock = ManualClock()
-    with recrawl.open(tmp_path / "store", create=True) as store:
-        store.append(to_visits([Response("http://a.example/", clock.at, 200, {}, b"x")]))
-        clock.at -= 60
-        with start_at(store, clock):
-            assert clock.at == 1.7e9
-        clock.at -= 3600
+    with serving({"/": b"<p>home"}) as site, recrawl.open(tmp_path / "store", create=True) as store:
+        ahead = clock.at + DAY - 1
+        store.append(to_visits([Response(site.url(), ahead, 200, {}, b"x")]))
+        with start_at(store, clock, delay=0.0, sitemaps=False, budget=1, every=DAY) as made:
+            cycles = list(made.run(3))
+        assert [cycle.planned for cycle in cycles] == [1, 1, 1]
+        found = store.query('SELECT epoch("at") AS "at" FROM visits ORDER BY "at"')["at"]
+        at = found.to_pylist()
+        assert at[0] == ahead
+        assert len(at) >= 3
+        assert clock.at > at[-1] - DAY + 1  # it catches up
+        clock.at = at[-1] - DAY - 1
         with pytest.raises(BadInput, match="Correct the clock"), start_at(store, clock):
             pass
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import recrawl
 from recrawl import units, urls
-from recrawl.crawl.clock import CrawlClock
+from recrawl.crawl.clock import CrawlClock, ForwardClock
 from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
@@ -404,3 +404,81 @@ def test_a_clock_waits_until_a_time_or_until_stopped():
     fast = CrawlClock(NOON, speed=DAY)
     fast.wait(NOON + 600, lambda: False)
     assert fast.now() >= NOON + 600
+
+
+class GivenClock:
+    """A clock that shows given times, and moves when it is waited for."""
+
+    def __init__(self, at=NOON):
+        self.at = at
+        self.waits = []
+
+    def now(self):
+        return self.at
+
+    def real_seconds(self, seconds):
+        return seconds
+
+    def wait(self, until, stopped):
+        self.waits.append(until - self.at)
+        if not stopped():
+            self.at = until
+
+
+def test_the_time_of_a_crawl_follows_jumps_forward_and_never_goes_back():
+    source = GivenClock()
+    clock = ForwardClock(source)
+    source.at += 8 * 3600  # a suspended laptop
+    assert clock.now() == NOON + 8 * 3600
+    source.at -= 3600  # set back
+    assert clock.now() == NOON + 8 * 3600
+    source.at += 1800
+    assert clock.now() == NOON + 8 * 3600 + 900  # at half the speed, until they agree again
+    source.at += 2700
+    assert clock.now() == NOON + 8 * 3600 + 2250
+    source.at += 3600
+    assert clock.now() == source.at
+    clock.advance(NOON)
+    assert clock.now() == source.at
+
+
+@given(steps=st.lists(st.floats(-2 * DAY, 2 * DAY), max_size=20), ahead=st.floats(0, DAY))
+def test_the_time_of_a_crawl_is_never_behind_its_clock(steps, ahead):
+    source = GivenClock()
+    clock = ForwardClock(source)
+    clock.advance(NOON + ahead)
+    before = clock.now()
+    assert before == NOON + ahead
+    for step in steps:
+        source.at += step
+        now = clock.now()
+        assert now >= max(before, source.at)
+        assert now <= max(source.at, before + max(step, 0.0) / 2 + 1e-6)
+        before = now
+
+
+def test_waiting_ends_at_the_time_also_if_the_clock_is_behind_or_set_back():
+    source = GivenClock()
+    clock = ForwardClock(source)
+    clock.wait(NOON + 10, lambda: False)
+    assert source.waits == [10.0]
+    clock.advance(NOON + 3610)
+    clock.wait(NOON + 3710, lambda: False)
+    assert source.waits[1:] == [200.0]
+    assert clock.now() == NOON + 3710
+
+    class SetBack(GivenClock):
+        def wait(self, until, stopped):
+            self.waits.append(until - self.at)
+            if len(self.waits) == 1:
+                self.at -= DAY
+                assert stopped()  # or it would wait for a day
+            else:
+                self.at = until
+
+    source = SetBack()
+    clock = ForwardClock(source)
+    clock.wait(NOON + 10, lambda: False)
+    assert source.waits == [10.0, 20.0]
+    clock.wait(NOON + DAY, lambda: True)
+    assert len(source.waits) == 2

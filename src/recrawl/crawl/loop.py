@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.crawl.clock import CrawlClock
+    from recrawl.crawl.clock import Clock
     from recrawl.crawl.discover import Discovery
     from recrawl.crawl.pace import Pace
     from recrawl.crawl.sitemaps import SitemapReader
@@ -55,7 +55,7 @@ class LiveCrawl:
     policy: Policy
     pace: Pace
     discovery: Discovery
-    clock: CrawlClock
+    clock: Clock
     every: float  #: seconds from the start of one cycle to that of the next
     end: Time = math.inf  #: no cycle starts after it
     sitemaps: SitemapReader | None = None  #: None: sitemaps are not read
