@@ -109,6 +109,9 @@ def test_the_crawl_delay_of_robots_txt_applies_from_the_first_page():
     assert min(gaps(site)) >= 0.4
     assert site.paths() == ["/robots.txt", "/a", "/b", "/c", "/a"]
     assert statuses(rows)[site.url("/no")] == 0
+    assert {row["problem"] for row in rows if row["url"] == site.url("/no")} == {
+        "robots.txt forbids it"
+    }
     assert {row["url"] for row in rows if row["skipped"]} == {site.url("/no")}
 
 
@@ -363,11 +366,13 @@ def test_private_addresses_are_neither_fetched_nor_returned():
     with serving(redirects) as site, LiveEngine(proxy=site.url(), delay=0.0) as engine:
         rows = fetch_rows(engine, *redirects)
         assert [row["status"] for row in rows] == [302] * len(PRIVATE)
+        assert {row["problem"] for row in rows} == {"leads to an address that is not public"}
         before = len(site.log)
         rows = fetch_rows(
             engine, *[recrawl.urls.canonical(f"http://{host}/") for host in set(PRIVATE)]
         )
         assert {row["status"] for row in rows} == {0}
+        assert engine.skip_reasons == {"the address is not public": len(rows)}
         [result] = engine.get(["http://127.1/sitemap.xml"])
         assert result.problem == "the address is not public"
     assert len(site.log) == before
@@ -599,14 +604,10 @@ def test_the_archive_holds_what_was_fetched(tmp_path):
                 for batch in engine.fetch(recrawl.plan(store, 3, now=now, policy="oldest")):
                     store.append(batch, now=now)
     [path] = archive.iterdir()
-    assert record_types(path) == [
-        "warcinfo",
-        "response",
-        "response",
-        "response",
-        "revisit",
-        "revisit",
-    ]
+    kinds = ["response", "response", "response", "revisit", "revisit"]
+    pairs = [each for kind in kinds for each in (kind, "request")]
+    assert [record.rec_type for record in records(path)] == ["warcinfo", *pairs]
+    check_requests(records(path)[1:], [r for r in site.log if r.path != "/robots.txt"])
     with Store.open(tmp_path / "again", create=True) as again:
         recrawl.ingest(again, [path], now=2e9)
         sql = """SELECT url, "at", status, coalesce(visits.digest, 0) AS digest, changed
@@ -619,11 +620,24 @@ def test_the_archive_holds_what_was_fetched(tmp_path):
     assert [v["digest"] for v in ours][:3] == [v["digest"] for v in theirs][:3]
 
 
-def record_types(path):
+def records(path):
     from warcio.archiveiterator import ArchiveIterator
 
     with path.open("rb") as file:
-        return [record.rec_type for record in ArchiveIterator(file, check_digests="raise")]
+        return list(ArchiveIterator(file, check_digests="raise"))
+
+
+def check_requests(pairs, received):
+    """Each response is followed by the request for it, with the headers that the server got."""
+    for response, request in zip(pairs[::2], pairs[1::2], strict=True):
+        given, kept = response.rec_headers.get_header, request.rec_headers.get_header
+        assert kept("WARC-Concurrent-To") == given("WARC-Record-ID")
+        assert kept("WARC-Target-URI") == given("WARC-Target-URI")
+        assert kept("WARC-Date") == given("WARC-Date")
+        line, sent = request.http_headers.statusline, dict(request.http_headers.headers)
+        path = kept("WARC-Target-URI").split("/", 3)[3]
+        assert (request.http_headers.protocol, line) == ("GET", f"/{path} HTTP/1.1")
+        assert (f"/{path}", sent) in [(r.path, r.headers) for r in received]
 
 
 def test_a_crawl_of_the_web_names_a_contact():

@@ -225,6 +225,7 @@ def test_linked_pages_are_added_within_the_scope(store):
         discovery.filter_visits(redirecting_visit(*pair)) for pair in redirects
     )
     assert found["url"].to_pylist() == [A + "3", A + "1", A + "4", A + "2", A + "1"]
+    assert found["problem"].to_pylist() == [None] * 4 + ["leads out of scope"]
     store.append(found, now=NOON + 3)
     assert discovery.add([A + "5"], now=NOON + 4) == 0  # the host has its five
 
@@ -235,6 +236,7 @@ def redirecting_visit(source, target, at=NOON):
     status = pa.array([301, None], pa.int16())
     leads_to = pa.array([target, None], pa.string())
     columns = {"url": [source, target], "at": moment, "status": status, "leads_to": leads_to}
+    columns["problem"] = pa.nulls(2, pa.string())
     return pa.table(columns).take(pa.array([1, 0]))  # the order of rows says nothing
 
 

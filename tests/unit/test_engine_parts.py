@@ -312,6 +312,25 @@ def test_the_cache_of_robots_txt_is_bounded_by_characters(monkeypatch):
     assert list(cache.known(5.0)) == list("defc")
 
 
+def test_a_date_of_retry_after_counts_from_the_clock_that_makes_the_pause_longer():
+    def pause(now, **headers):
+        named = {
+            name.title().replace("_", "-").encode(): [v.encode()] for name, v in headers.items()
+        }
+        return FetchResult("http://a.example/", 0.0, 503, named, b"", 0.0).retry_after(now)
+
+    later = {
+        "retry_after": "Sat, 01 Jan 2000 01:00:00 GMT",
+        "date": "Sat, 01 Jan 2000 00:00:00 GMT",
+    }
+    millennium = 946_684_800.0
+    assert pause(millennium, **later) == 3600.0
+    assert pause(millennium + 80_000, **later) == 3600.0  # our clock is ahead
+    assert pause(millennium - 600, **later) == 4200.0
+    assert pause(millennium, retry_after=later["retry_after"], date="never") == 3600.0
+    assert pause(millennium, retry_after="7", date="never") == 7.0
+
+
 def test_an_archive_continues_in_the_next_file(tmp_path):
     pytest.importorskip("warcio", reason="archives need the extra 'crawl'")
     from recrawl.fetch.warc import Archive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from recrawl.planner import Rule
     from recrawl.protocols import Planned, Policy
 
+_log = logging.getLogger(__name__)
+
 
 @public
 @dataclass(frozen=True)
@@ -39,10 +42,16 @@ class CycleResult:
     not_modified: int
     redirected: int
     failed: int
-    skipped: int  #: planned but not requested: forbidden by robots.txt, or no time left
+    skipped: int  #: planned but not requested
+    skipped_because: dict[str, int]  #: how many for which reason, the most frequent first
     new_links: int
     new_pages: int
     pages: int  #: known after the cycle
+
+    def show_skipped(self) -> str:
+        """How many pages were skipped, and why: "3: 2 robots.txt forbids it, 1 …"."""
+        reasons = ", ".join(f"{n:,} {why}" for why, n in self.skipped_because.items())
+        return f"{self.skipped:,}: {reasons}" if reasons else f"{self.skipped:,}"
 
 
 @public
@@ -110,14 +119,18 @@ class LiveCrawl:
         if self.sitemaps is not None and not self._stopped:
             self._new_pages += self.sitemaps.finish(clock=self.clock.now, until=now + self.every)
         counts = _visit_counts(self.store, now)
-        return CycleResult(
+        result = CycleResult(
             cycle=number,
             at=now,
             planned=len(plan),
             skipped=len(plan) - counts["fetched"],
+            skipped_because=dict(self.engine.skip_reasons.most_common()),
             new_pages=self._new_pages,
             **counts,
         )
+        if result.skipped:
+            _log.info("Cycle %d skipped %s.", number, result.show_skipped())
+        return result
 
 
 def _visit_counts(store: Store, since: Time) -> dict[str, int]:

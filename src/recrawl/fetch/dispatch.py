@@ -28,7 +28,7 @@ ROBOTS_PATH = "/robots.txt"
 ROBOTS_ALREADY_READ = "robots.txt is known already"
 
 MAX_HOST_FAILURES = 5  #: in a row; then the host is skipped until the next cycle
-MAX_UNREAD_BYTES = 64 << 20  #: about how many bytes of bodies may wait to be read
+MAX_UNREAD_BYTES = 32 << 20  #: about how many bytes of bodies may wait to be read
 
 #: What a call receives; an error is a bug of ours, None is the end.
 CallItem = FetchResult | SkippedPage | BaseException | None
@@ -128,6 +128,10 @@ class Dispatcher:
         for name in names:
             self._drop_unreachable(name)
         self.send_ready()
+
+    def unread_bytes(self) -> int:
+        """Bytes of the bodies that wait to be read."""
+        return sum(call.unread_bytes for call in self._calls)
 
     def _place(self, name: str) -> int:
         """Where an auxiliary file has its turn: after one page, so that it does not delay many."""

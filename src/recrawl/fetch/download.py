@@ -24,6 +24,7 @@ from scrapy.exceptions import (
     DownloadCancelledError,
     DownloadTimeoutError,
     ResponseDataLossError,
+    StopDownload,
 )
 from scrapy.logformatter import LogFormatter
 from twisted.internet import ssl as tls
@@ -31,6 +32,7 @@ from twisted.web.client import HTTPConnectionPool
 from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
+from recrawl import urls
 from recrawl.fetch.hosts import ADDRESS_CONCURRENCY
 from recrawl.fetch.resolver import Resolver
 from recrawl.fetch.result import FetchResult
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+MAX_BODIES_BYTES = 256_000_000  #: of all bodies in flight and unread; see `_count_bytes`
 MAX_HEADER_BYTES = 256 << 10
 _SLOT = "recrawl"
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -62,6 +65,7 @@ class Downloader:
         timeout: float,
         max_bytes: int,
         clock: Callable[[], float],
+        unread: Callable[[], int],
     ) -> None:
         agent = f"{AGENT}/{version('recrawl')}"
         self._headers = {
@@ -79,6 +83,10 @@ class Downloader:
             _IdleSpider, _settings(concurrency, delay, max_bytes, proxied=bool(proxy))
         )
         self._crawl: asyncio.Future[None] | None = None
+        self._concurrency = concurrency
+        self._unread = unread
+        self._received: dict[Request, int] = {}  # bytes of the bodies in flight
+        self._received_bytes = 0
 
     async def open(self) -> None:
         from twisted.internet import reactor
@@ -91,6 +99,7 @@ class Downloader:
             ready.set()
 
         self._crawler.signals.connect(started, signals.engine_started)
+        self._crawler.signals.connect(self._count_bytes, signals.bytes_received)
         self._crawl = asyncio.ensure_future(self._crawler.crawl_async())
         opened = asyncio.ensure_future(ready.wait())
         await asyncio.wait([self._crawl, opened], return_when=asyncio.FIRST_COMPLETED)
@@ -111,14 +120,28 @@ class Downloader:
     async def __call__(self, url: str, headers: Mapping[str, str]) -> FetchResult:
         """Request a URL. Errors are returned as `problem`, not raised."""
         at, start = self._clock(), perf_counter()
-        request = Request(url, headers=self._headers | dict(headers), meta=self._meta)
+        sent = self._headers | dict(headers) | {"Host": urls.host(url)}
+        request = Request(url, headers=sent, meta=self._meta)
         try:
             response = await self._crawler.engine.download_async(request)
         except Exception as error:  # noqa: BLE001 - any error that a server causes is a failed visit
             problem = self._problem(error, url)
             seconds = None if problem == NOT_PUBLIC else perf_counter() - start  # no request sent
             return FetchResult(url, at, NO_ANSWER, {}, b"", seconds, problem)
-        return _to_result(url, at, response, perf_counter() - start)
+        finally:
+            self._received_bytes -= self._received.pop(request, 0)
+        result = _to_result(url, at, response, perf_counter() - start)
+        result.sent = sent
+        return result
+
+    def _count_bytes(self, data: bytes, request: Request) -> None:
+        """Stop a body that takes more than its share of MAX_BODIES_BYTES, if all take too much."""
+        mine = self._received.get(request, 0) + len(data)
+        self._received[request] = mine
+        self._received_bytes += len(data)
+        is_over = self._received_bytes + self._unread() > MAX_BODIES_BYTES
+        if is_over and mine > MAX_BODIES_BYTES / self._concurrency:
+            raise StopDownload(fail=True)
 
     async def address_of(self, name: str) -> str | None:
         """The address that a host is requested at; None if it has none, or a proxy finds it.
@@ -142,6 +165,8 @@ class Downloader:
             return NOT_PUBLIC if (urlsplit(url).hostname or "") in self._resolver.refused else "dns"
         if isinstance(error, DownloadCancelledError):
             return "too large"
+        if isinstance(error, StopDownload):
+            return "too large while memory is short"
         if isinstance(error, ResponseDataLossError):
             return "cut short"
         if any(name in str(error) for name in _TLS_ERRORS):

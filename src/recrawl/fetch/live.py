@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,8 +39,11 @@ if TYPE_CHECKING:
     from recrawl.protocols import Planned
 
 BATCH_VISITS = 200  #: a batch is complete with this many visits,
+BATCH_CHARACTERS = 20_000_000  #: or with this much text and links,
 BATCH_SECONDS = 2.0  #: or after this time
+LEADS_TO_PRIVATE = "leads to an address that is not public"  #: of a redirect
 STOPPED = "the engine was stopped"
+_LARGE_BYTES = 1_000_000
 _MAX_ITEMS_READ = 50  # then the dispatcher learns that results were read
 
 #: From pages to their ETags and times of Last-Modified, None where a page has none.
@@ -101,6 +105,7 @@ class LiveEngine:
         self._archive: Archive | None = None
         self._host_file: HostFile | None = None
         self.skipped: list[SkippedPage] = []  #: pages that the last `fetch` did not request
+        self.skip_reasons: Counter[str] = Counter()  #: why it did not request pages, and how many
 
     def _check_minimum(self, minimum: float, *names: str) -> None:
         for name in names:
@@ -159,6 +164,7 @@ class LiveEngine:
             timeout=self.timeout,
             max_bytes=self.max_bytes,
             clock=self.clock,
+            unread=lambda: self._dispatcher.unread_bytes(),
         )
         await self._downloader.open()
         self._hosts: HostQueues[FetchTask] = HostQueues(
@@ -189,6 +195,7 @@ class LiveEngine:
             deadline=monotonic() + self.deadline, max_unread=max(256, 2 * self.concurrency)
         )
         self.skipped = []
+        self.skip_reasons = Counter()
         if self._stopped:
             return
         self._start_call(call, list(zip(plan.urls(), self._conditional_headers(plan), strict=True)))
@@ -280,23 +287,26 @@ class LiveEngine:
 
     def _batches(self, call: FetchCall, meanwhile: Callable[[], object]) -> Iterator[pa.Table]:
         rows: list[Row] = []
-        visits, due, more = 0, monotonic() + BATCH_SECONDS, True
+        visits, held, due, more = 0, 0, monotonic() + BATCH_SECONDS, True
         while more:
             items = _take_items(call, due - monotonic())
             more = None not in items
             results = [item for item in items if isinstance(item, FetchResult)]
             rows += self._record_skipped([item for item in items if isinstance(item, SkippedPage)])
             size = sum(len(result.body) for result in results)
-            self._reactor.schedule(self._dispatcher.acknowledge, call, len(results), size)
             for result in results:
                 rows += self._rows(result)
+                held += sum(map(_content_size, rows[-2:]))
+            self._reactor.schedule(self._dispatcher.acknowledge, call, len(results), size)
             visits += len(results)
-            if not more or visits >= BATCH_VISITS or monotonic() >= due:
+            del items, results  # with their bodies
+            is_full = visits >= BATCH_VISITS or held >= BATCH_CHARACTERS
+            if not more or is_full or monotonic() >= due:
                 self.save_hosts()  # on disk before the visits that taught it
                 if rows:
                     yield self._batch(rows)
                 meanwhile()
-                rows, visits, due = [], 0, monotonic() + BATCH_SECONDS
+                rows, visits, held, due = [], 0, 0, monotonic() + BATCH_SECONDS
 
     def _batch(self, rows: list[Row]) -> pa.Table:
         if self._archive is not None:
@@ -306,6 +316,7 @@ class LiveEngine:
     def _record_skipped(self, skipped: list[SkippedPage]) -> list[Row]:
         """Rows for pages that robots.txt forbids: failed visits, or they would stay due forever."""
         self.skipped += skipped
+        self.skip_reasons.update(skip.reason for skip in skipped)
         forbidden = [skip.url for skip in skipped if skip.reason == ROBOTS_FORBIDS]
         at = round(self.clock() * 1e6)
         row: Row = {"at": at, "status": NO_ANSWER, "skipped": True, "problem": ROBOTS_FORBIDS}
@@ -314,13 +325,17 @@ class LiveEngine:
     def _rows(self, result: FetchResult) -> list[Row]:
         """The visit, and the page that it redirects to or names as canonical, if any."""
         visit = read_response(result.to_response(), max_body_bytes=self.max_bytes)
+        if result.seconds is None:
+            self.skip_reasons[result.problem or ""] += 1
         is_complete = visit.row["status"] == result.status
         if self._archive is not None and is_complete:
             self._archive.add(result)
         target = result.target if result.is_redirect else visit.canonical
-        if target and target != result.url and (self.allow_private or not is_private(target)):
-            return [visit.row | {"leads_to": target}, {"url": target}]
-        return [visit.row]
+        if not target or target == result.url:
+            return [visit.row]
+        if is_private(target) and not self.allow_private:
+            return [visit.row | {"problem": LEADS_TO_PRIVATE}]
+        return [visit.row | {"leads_to": target}, {"url": target}]
 
 
 def _check_contact(contact: str | None, *, needed: bool) -> None:
@@ -342,13 +357,23 @@ def _check_proxy(proxy: str | None) -> None:
         )
 
 
+def _is_large(item: CallItem) -> bool:
+    """Whether a result is read alone, as its body takes much memory."""
+    return isinstance(item, FetchResult) and len(item.body) > _LARGE_BYTES
+
+
+def _content_size(row: Row) -> int:
+    """Characters of the text and links of a visit."""
+    return len(row.get("text") or "") + sum(map(len, row.get("links") or ()))
+
+
 def _take_items(call: FetchCall, timeout: float) -> list[CallItem]:
     """Items that wait to be read, after waiting for the first until `timeout`."""
     items: list[CallItem] = []
     assert isinstance(call.results, SimpleQueue)  # as those of all calls for pages
     with suppress(Empty):
         items.append(call.results.get(timeout=max(timeout, 0.0)))
-        while len(items) < _MAX_ITEMS_READ and items[-1] is not None:
+        while len(items) < _MAX_ITEMS_READ and items[-1] is not None and not _is_large(items[-1]):
             items.append(call.results.get_nowait())
     for item in items:
         if isinstance(item, BaseException):

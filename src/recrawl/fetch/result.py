@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from recrawl import urls
 from recrawl.page.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: Problems of the host rather than the page: the host rests before its next request.
 HOST_PROBLEMS = {"timeout", "dns", "connect", "tls", "failed"}
@@ -32,6 +35,7 @@ class FetchResult:
     body: bytes
     seconds: float | None  #: None: no request was sent
     problem: str | None = None  #: why there is no response
+    sent: Mapping[str, str] = field(default_factory=dict)  #: headers of the request
 
     def to_response(self) -> Response:
         """As the response of a page, with the first value of each header."""
@@ -80,10 +84,18 @@ class FetchResult:
             if value.isdigit():
                 seconds = float(value)
             else:
-                seconds = parsedate_to_datetime(value).timestamp() - now
+                until = parsedate_to_datetime(value).timestamp()
+                seconds = until - min(now, self._server_time(now))  # our clock may be ahead
         except (ValueError, TypeError, OverflowError):
             return 0.0
         return min(max(seconds, 0.0), MAX_PAUSE_SECONDS)
+
+    def _server_time(self, now: float) -> float:
+        """When the response was sent, by the server's clock; `now` if it does not say."""
+        try:
+            return parsedate_to_datetime(self.header(b"Date") or "").timestamp()
+        except (ValueError, TypeError, OverflowError):
+            return now
 
     @property
     def is_host_problem(self) -> bool:
