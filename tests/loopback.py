@@ -103,11 +103,13 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
 
 @contextmanager
 def serving(
-    pages: dict[str, Any] | None = None, wrap: Callable[..., Any] | None = None
+    pages: dict[str, Any] | None = None,
+    wrap: Callable[..., Any] | None = None,
+    address: str = "127.0.0.1",
 ) -> Iterator[Site]:
     site = Site(pages or {})
 
-    server = _Server(("127.0.0.1", 0), _handler(site))
+    server = _Server((address, 0), _handler(site))
     if wrap is not None:
         server.socket = wrap(server.socket)
     site.port = server.server_port

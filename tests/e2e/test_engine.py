@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -12,6 +16,7 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 from ipaddress import IPv4Address
 from itertools import count, pairwise
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -466,6 +471,25 @@ def test_hostile_responses_are_bounded_and_fail_alone():
     [crowded] = [row["links"] for row in rows if row["status"] == 200]
     assert len(crowded) == 10_000
     assert sum(row["seconds"] for row in rows) < 15
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs all addresses of loopback")
+def test_a_hundred_hosts_that_send_large_bodies_take_less_than_a_gibibyte():
+    body = b"a word " * 1_400_000
+    with serving({"/": body}, address="0.0.0.0") as site:
+        done = subprocess.run(
+            [sys.executable, Path(__file__).with_name("large_bodies.py"), str(site.port)],
+            capture_output=True,
+            text=True,
+            timeout=280,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found.pop("peak") < 2**30
+    assert found.keys() <= {"fetched", "too large while memory is short"}
+    assert sum(found.values()) == 100
+    assert found["fetched"] >= 15  # about as many as there is memory for
 
 
 @pytest.mark.parametrize("trusted", [False, True])

@@ -15,7 +15,7 @@ from recrawl.fetch import robots
 from recrawl.fetch.addresses import is_private
 from recrawl.fetch.host_file import KnownHosts
 from recrawl.fetch.hosts import NEVER, HostQueues
-from recrawl.fetch.result import FetchResult, SkippedPage
+from recrawl.fetch.result import MAX_BODIES_BYTES, NO_MEMORY, FetchResult, SkippedPage
 from recrawl.fetch.robots_cache import RobotsCache
 from recrawl.page.responses import NO_ANSWER, NOT_PUBLIC, ROBOTS_FORBIDS, ROBOTS_UNREACHABLE
 
@@ -28,6 +28,8 @@ ROBOTS_PATH = "/robots.txt"
 ROBOTS_ALREADY_READ = "robots.txt is known already"
 
 MAX_HOST_FAILURES = 5  #: in a row; then the host is skipped until the next cycle
+MIN_IN_FLIGHT = 4  #: however large bodies are
+_LARGE_BODY = 10_000_000  # bytes that are assumed for a body that was stopped
 MAX_UNREAD_BYTES = 32 << 20  #: about how many bytes of bodies may wait to be read
 
 #: What a call receives; an error is a bug of ours, None is the end.
@@ -104,6 +106,7 @@ class Dispatcher:
         self._calls: set[FetchCall] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._mean_body = 0.0  # bytes of the last bodies
         self.in_flight = 0
         self.failed = 0
         self.fetched = 0
@@ -192,7 +195,7 @@ class Dispatcher:
     def send_ready(self) -> None:
         """Send all requests that may be sent now; a timer calls this again when more may."""
         now = self._loop.time()
-        while self.in_flight < self._concurrency:
+        while self._has_room():
             name = self._hosts.ready(now)
             if name is None:
                 break
@@ -201,8 +204,13 @@ class Dispatcher:
             self._timer.cancel()
             self._timer = None
         due = self._hosts.next_due()
-        if due < NEVER and self.in_flight < self._concurrency:
+        if due < NEVER and self._has_room():
             self._timer = self._loop.call_at(due, self.send_ready)
+
+    def _has_room(self) -> bool:
+        """Whether one more request may be in flight: fewer may be while bodies are large."""
+        affordable = MAX_BODIES_BYTES / 2 / max(self._mean_body, 1.0)
+        return self.in_flight < min(self._concurrency, max(affordable, MIN_IN_FLIGHT))
 
     def _take_turn(self, name: str, now: float) -> None:
         """Send or skip the first task of a host whose turn it is, or request its robots.txt."""
@@ -275,6 +283,8 @@ class Dispatcher:
     async def _fetch(self, name: str, task: FetchTask) -> None:
         result = await self._download(task.url, task.headers)
         self.in_flight -= 1
+        size = _LARGE_BODY if result.problem == NO_MEMORY else len(result.body)
+        self._mean_body += (size - self._mean_body) / 8
         self._hosts.done(
             name,
             self._loop.time(),

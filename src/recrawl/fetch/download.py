@@ -7,6 +7,7 @@ requests.
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 from contextlib import suppress
 from functools import cache
@@ -35,7 +36,7 @@ from zope.interface import implementer
 from recrawl import urls
 from recrawl.fetch.hosts import ADDRESS_CONCURRENCY
 from recrawl.fetch.resolver import Resolver
-from recrawl.fetch.result import FetchResult
+from recrawl.fetch.result import MAX_BODIES_BYTES, NO_MEMORY, FetchResult
 from recrawl.fetch.robots import AGENT
 from recrawl.page.responses import NO_ANSWER, NOT_PUBLIC
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-MAX_BODIES_BYTES = 256_000_000  #: of all bodies in flight and unread; see `_count_bytes`
+COLLECTED_BYTES = 64_000_000  #: of bodies that have ended; then the garbage is collected
 MAX_HEADER_BYTES = 256 << 10
 _SLOT = "recrawl"
 _ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -87,6 +88,7 @@ class Downloader:
         self._unread = unread
         self._received: dict[Request, int] = {}  # bytes of the bodies in flight
         self._received_bytes = 0
+        self._ended_bytes = 0  # since the garbage was collected
 
     async def open(self) -> None:
         from twisted.internet import reactor
@@ -129,7 +131,7 @@ class Downloader:
             seconds = None if problem == NOT_PUBLIC else perf_counter() - start  # no request sent
             return FetchResult(url, at, NO_ANSWER, {}, b"", seconds, problem)
         finally:
-            self._received_bytes -= self._received.pop(request, 0)
+            self._free(request)
         result = _to_result(url, at, response, perf_counter() - start)
         result.sent = sent
         return result
@@ -141,7 +143,17 @@ class Downloader:
         self._received_bytes += len(data)
         is_over = self._received_bytes + self._unread() > MAX_BODIES_BYTES
         if is_over and mine > MAX_BODIES_BYTES / self._concurrency:
+            self._free(request)  # at once, so that no more bodies are stopped than must be
             raise StopDownload(fail=True)
+
+    def _free(self, request: Request) -> None:
+        """Count a body as ended. Twisted's objects refer to each other and hold it until then."""
+        ended = self._received.pop(request, 0)
+        self._received_bytes -= ended
+        self._ended_bytes += ended
+        if self._ended_bytes > COLLECTED_BYTES:
+            self._ended_bytes = 0
+            gc.collect()
 
     async def address_of(self, name: str) -> str | None:
         """The address that a host is requested at; None if it has none, or a proxy finds it.
@@ -166,7 +178,7 @@ class Downloader:
         if isinstance(error, DownloadCancelledError):
             return "too large"
         if isinstance(error, StopDownload):
-            return "too large while memory is short"
+            return NO_MEMORY
         if isinstance(error, ResponseDataLossError):
             return "cut short"
         if any(name in str(error) for name in _TLS_ERRORS):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 HOST_PROBLEMS = {"timeout", "dns", "connect", "tls", "failed"}
 
 TOO_MANY_REQUESTS = 429
+NO_MEMORY = "too large while memory is short"
+MAX_BODIES_BYTES = 256_000_000  #: of all bodies in flight and unread
 MAX_PAUSE_SECONDS = 86_400.0  #: a longer Retry-After is cut to this
 _REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 _SERVER_ERROR = 500
