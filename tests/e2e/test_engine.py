@@ -586,6 +586,14 @@ def test_auxiliary_files_take_turns_with_pages():
     assert kinds.rstrip("f").count("f") >= 1
 
 
+def test_an_auxiliary_file_does_not_wait_for_a_longer_pause():
+    with serving({"/a": (503, {"Retry-After": "1000"}, b"")}) as site, local_engine() as engine:
+        fetch_rows(engine, site.url("/a"))
+        asked = engine.run_beside(engine.get_file(site.url("/b"), within=300.0))
+        assert asked.result(timeout=30).problem == "the host asked for a longer pause"
+    assert site.paths() == ["/robots.txt", "/a"]
+
+
 def test_auxiliary_files_are_fetched_politely_and_decompressed():
     pages = {
         "/robots.txt": b"User-agent: *\nDisallow: /secret\nSitemap: /map.xml\nSitemap: nonsense://",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +19,9 @@ from recrawl.crawl.clock import CrawlClock, ForwardClock
 from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
+from recrawl.crawl.sitemaps import MAX_FILES_IN_MEMORY, SitemapReader
 from recrawl.errors import BadInput
+from recrawl.fetch import FetchResult
 from recrawl.model import DAY
 from recrawl.page.responses import Response, to_visits
 from recrawl.page.sitemaps import MAX_ELEMENTS, MAX_ENTRIES, SitemapEntry, read_sitemap
@@ -392,6 +397,29 @@ def test_entries_and_elements_of_a_sitemap_are_bounded(tmp_path):
     assert len(read_sitemap(many, A)[1]) == MAX_ENTRIES
     late = b"<urlset>" + b"<a/>" * MAX_ELEMENTS + b"<url><loc>/a</loc></url></urlset>"
     assert read_sitemap(gzip.compress(late), A) == ("urlset", [])
+
+
+def test_a_host_whose_time_ends_while_a_file_is_parsed_leaves_room_for_others(monkeypatch):
+    pytest.importorskip("lxml", reason="needs the extra crawl")
+    module = sys.modules["recrawl.crawl.sitemaps"]
+    parsing = threading.Event()
+    monkeypatch.setattr(module, "MAX_HOST_SECONDS", 0.05)
+    monkeypatch.setattr(module, "read_sitemap", lambda *_: (parsing.wait(10), []))
+
+    class OneFile:
+        async def get_file(self, url, *, within):
+            return FetchResult(url, NOON, 200, {}, b"", 0.0)
+
+    async def read():
+        reader = SitemapReader(None, OneFile(), None)
+        try:
+            await reader._read_host("a.example", [], ["http://a.example/feed"])
+        finally:
+            parsing.set()
+        for _ in range(MAX_FILES_IN_MEMORY):
+            await asyncio.wait_for(reader._memory.acquire(), 5)
+
+    asyncio.run(read())
 
 
 # Waiting

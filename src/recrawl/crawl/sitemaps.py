@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from recrawl.crawl.discover import Discovery
-    from recrawl.fetch import LiveEngine
+    from recrawl.fetch import FetchResult, LiveEngine
     from recrawl.history import Store
     from recrawl.model import Time
     from recrawl.page.sitemaps import SitemapEntry
@@ -138,7 +138,7 @@ class SitemapReader:
     async def _read_sitemaps(self, host: str, origins: list[str]) -> None:
         """The files that robots.txt names, or /sitemap.xml, and those that they name."""
         for origin in origins:
-            await self.engine.get_file(f"{origin}/robots.txt")
+            await self._get(f"{origin}/robots.txt")
         named = self.engine.sitemaps(host) or [f"{origin}/sitemap.xml" for origin in origins]
         known = list(dict.fromkeys(named))[:MAX_FILES_PER_HOST]
         for name in known:  # which grows
@@ -148,17 +148,24 @@ class SitemapReader:
                 if new and len(known) < MAX_FILES_PER_HOST:
                     known.append(url)
 
+    async def _get(self, url: str) -> FetchResult:
+        """A file; nothing is sent to a host that asked for a pause beyond its time."""
+        return await self.engine.get_file(url, within=MAX_HOST_SECONDS)
+
     async def _read_file(self, name: str, host: str, kind: str) -> Iterable[str]:
         """Have the pages of a host that a file names stored. Returns the sitemaps that it names."""
-        result = await self.engine.get_file(name)
+        result = await self._get(name)
         if not 200 <= result.status < 300:
             return []
         await self._memory.acquire()
-        root, entries = await asyncio.to_thread(read_sitemap, result.body, result.url)
-        if root in _ROOTS[kind]:
-            self._read.put(_File(kind, [e for e in entries if urls.host(e.url) == host]))
-        else:
-            self._memory.release()
+        is_kept = False
+        try:
+            root, entries = await asyncio.to_thread(read_sitemap, result.body, result.url)
+            if is_kept := root in _ROOTS[kind]:
+                self._read.put(_File(kind, [e for e in entries if urls.host(e.url) == host]))
+        finally:
+            if not is_kept:  # also if the time of the host has ended
+                self._memory.release()
         return [entry.url for entry in entries] if root == "sitemapindex" else []
 
 

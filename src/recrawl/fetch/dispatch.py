@@ -177,9 +177,13 @@ class Dispatcher:
         if only_new:
             robots = {each: robots[each] for each in self._robots.changed & robots.keys()}
             resting = {name: resting.get(name, (0.0, 0)) for name in self._hosts.changed}
+        self.forget_news()
+        return KnownHosts(resting, robots)
+
+    def forget_news(self) -> None:
+        """Count all that hosts asked for as kept."""
         self._robots.changed.clear()
         self._hosts.changed.clear()
-        return KnownHosts(resting, robots)
 
     @property
     def has_news(self) -> bool:

@@ -20,7 +20,7 @@ from recrawl.errors import BadInput, extra
 from recrawl.fetch.addresses import is_private
 from recrawl.fetch.dispatch import Dispatcher, FetchCall, FutureResult
 from recrawl.fetch.host_file import HostFile
-from recrawl.fetch.hosts import HostQueues
+from recrawl.fetch.hosts import NEVER, HostQueues
 from recrawl.fetch.result import FetchResult, SkippedPage
 from recrawl.page.decode import unpack
 from recrawl.page.responses import NO_ANSWER, ROBOTS_FORBIDS, conditional, read_response
@@ -219,10 +219,13 @@ class LiveEngine:
     async def _get_files(self, requested: Sequence[str]) -> list[FetchResult]:
         return await asyncio.gather(*map(self.get_file, requested))
 
-    async def get_file(self, url: str) -> FetchResult:
-        """As `get`, for one file, in the thread of the network: see `run_beside`."""
+    async def get_file(self, url: str, *, within: float = NEVER) -> FetchResult:
+        """As `get`, for one file, in the thread of the network: see `run_beside`.
+
+        `within`: seconds after which it is not requested any more.
+        """
         results: FutureResult = FutureResult()
-        deadline = monotonic() + self.deadline
+        deadline = monotonic() + min(self.deadline, within)
         call = FetchCall(is_auxiliary=True, deadline=deadline, results=results)
         self._calls.append(call)
         try:
@@ -254,7 +257,9 @@ class LiveEngine:
 
     def save_hosts(self) -> None:
         """Keep what hosts asked for in `hosts_file`, if something is new."""
-        if self._host_file is not None and self._dispatcher.has_news:
+        if self._host_file is None:
+            self._reactor.schedule(self._dispatcher.forget_news)
+        elif self._dispatcher.has_news:
             only_new = not self._host_file.is_due
             known = self._reactor.run(self._dispatcher.known(only_new=only_new))
             self._host_file.add(known, wall=time.time())  # noqa: TID251
