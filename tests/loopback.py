@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +30,8 @@ class Site:
     pages: dict[str, Any] = field(default_factory=dict)
     log: list[ReceivedRequest] = field(default_factory=list)
     port: int = 0
+    connections: set[Any] = field(default_factory=set)  #: open now
+    most_connections: int = 0
 
     @property
     def host(self) -> str:
@@ -50,8 +52,23 @@ class _Server(ThreadingHTTPServer):
         pass  # tests close connections on purpose
 
 
+class _CountedHandler(BaseHTTPRequestHandler):
+    """Notes when its connection is opened and closed."""
+
+    site: ClassVar[Site]
+
+    def setup(self) -> None:
+        super().setup()
+        self.site.connections.add(self)
+        self.site.most_connections = max(self.site.most_connections, len(self.site.connections))
+
+    def finish(self) -> None:
+        self.site.connections.discard(self)
+        super().finish()
+
+
 def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(_CountedHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -80,16 +97,19 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         def log_message(self, *_: Any) -> None:
             pass
 
+    Handler.site = site
     return Handler
 
 
 @contextmanager
 def serving(
-    pages: dict[str, Any] | None = None, wrap: Callable[..., Any] | None = None
+    pages: dict[str, Any] | None = None,
+    wrap: Callable[..., Any] | None = None,
+    address: str = "127.0.0.1",
 ) -> Iterator[Site]:
     site = Site(pages or {})
 
-    server = _Server(("127.0.0.1", 0), _handler(site))
+    server = _Server((address, 0), _handler(site))
     if wrap is not None:
         server.socket = wrap(server.socket)
     site.port = server.server_port

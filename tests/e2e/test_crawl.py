@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -171,6 +173,8 @@ def test_the_server_log_shows_that_robots_delays_and_budget_are_kept(tmp_path):
     assert sum(cycle.fetched for cycle in cycles) == len(requests)
     assert sum(cycle.failed for cycle in cycles) == 0
     assert len(visits(tmp_path / "store")) > len(requests)
+    assert {why for c in cycles for why in c.skipped_because} == {"robots.txt forbids it"}
+    assert all(sum(c.skipped_because.values()) == c.skipped for c in cycles)
     assert sum(c.skipped for c in cycles) == len(visits(tmp_path / "store")) - len(requests)
 
 
@@ -289,8 +293,7 @@ def known_after(site, path, seeds, cycles, **scope):
             policy="oldest",
             clock=StepClock(SimpleNamespace(clock=ManualClock())),
             proxy=site.url(),
-            delay=0.0,
-            **scope,
+            **{"delay": 0.0} | scope,
         ) as made:
             list(made.run(cycles))
         return set(store.query("SELECT url FROM pages")["url"].to_pylist())
@@ -332,6 +335,31 @@ def test_feeds_of_all_hosts_in_scope_are_read(tmp_path):
     with serving(pages) as site:
         known = known_after(site, tmp_path / "store", ["http://a.org/"], cycles=4, reach="site")
     assert "http://blog.a.org/fed" in known
+
+
+def test_a_slow_sitemap_delays_no_page_of_another_host_and_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules["recrawl.crawl.sitemaps"], "MAX_HOST_SECONDS", 2.0)
+    fetched, waited = threading.Event(), []
+
+    def slow(handler):
+        waited.append(fetched.wait(20))  # until the page of the other host was requested
+        time.sleep(6)
+        return b"<urlset/>"
+
+    def page(handler):
+        fetched.set()
+        return b"<p>home"
+
+    pages = {
+        "http://slow.example/robots.txt": slow,
+        "http://fast.example/": page,
+        "http://fast.example/sitemap.xml": b"<urlset><url><loc>/found</loc></url></urlset>",
+    }
+    seeds = ["http://slow.example/", "http://fast.example/"]
+    with serving(pages) as site:
+        known = known_after(site, tmp_path / "store", seeds, cycles=1, timeout=30.0, deadline=3.0)
+    assert waited == [True]
+    assert "http://fast.example/found" in known
 
 
 def test_a_crawl_stays_in_scope(tmp_path):
@@ -470,7 +498,10 @@ def test_a_crawl_from_a_seed_scores_pages_by_the_links_that_it_finds(tmp_path):
         (["--until", "some day"], "A time must be ISO 8601"),
         (["--every", "0s"], "from 1s to 1000d"),
         (["--budget", "1/s"], "not be longer than the period"),
-        (["--seeds", __file__, "--depth", "3"], "seeds, line 1"),
+        (["--seeds", __file__, "--depth", "3"], "--seeds, line 1"),
+        (["--proxy", "ftp://a.example"], "--proxy must be http://host:port"),
+        (["--contact", "a\nb"], "--contact must be plain ASCII"),
+        (["--reach", "moon"], "--reach must be one of"),
     ],
 )
 def test_invalid_options_are_refused(tmp_path, words, error):
@@ -498,14 +529,21 @@ def test_own_validators_are_used(tmp_path):
         assert made.engine.validators is none
 
 
-def test_a_clock_that_was_set_back_delays_the_crawl_or_is_refused(tmp_path):
+def test_a_store_with_a_visit_up_to_a_day_ahead_is_crawled_on(tmp_path):
+    """The clock begins at that visit, so no visit is older than the last one of its page."""
     clock = ManualClock()
-    with recrawl.open(tmp_path / "store", create=True) as store:
-        store.append(to_visits([Response("http://a.example/", clock.at, 200, {}, b"x")]))
-        clock.at -= 60
-        with start_at(store, clock):
-            assert clock.at == 1.7e9
-        clock.at -= 3600
+    with serving({"/": b"<p>home"}) as site, recrawl.open(tmp_path / "store", create=True) as store:
+        ahead = clock.at + DAY - 1
+        store.append(to_visits([Response(site.url(), ahead, 200, {}, b"x")]))
+        with start_at(store, clock, delay=0.0, sitemaps=False, budget=1, every=DAY) as made:
+            cycles = list(made.run(3))
+        assert [cycle.fetched for cycle in cycles] == [1, 1, 1]
+        found = store.query('SELECT epoch("at") AS "at" FROM visits ORDER BY "at"')["at"]
+        at = found.to_pylist()
+        assert at[0] == ahead
+        assert len(at) == 4
+        assert clock.at > at[-1] - DAY + 1  # it catches up
+        clock.at = at[-1] - DAY - 1
         with pytest.raises(BadInput, match="Correct the clock"), start_at(store, clock):
             pass
 
@@ -545,7 +583,37 @@ def test_a_store_that_another_process_writes_to_is_refused(tmp_path):
 
 def test_a_crawl_of_the_web_needs_a_contact(tmp_path):
     done = CliRunner().invoke(app, ["crawl", str(tmp_path / "store")])
-    assert "contact" in str(done.exception)
+    assert str(done.exception).startswith("--contact must be a URL or an e-mail address")
+    assert "pass --contact" in str(done.exception)
+
+
+CRAWL_UNTIL_KILLED = """
+import sys, time
+from recrawl.crawl import start_crawl
+options = {"budget": 5, "delay": 0.0, "allow_private": True, "sitemaps": False}
+with start_crawl(sys.argv[1], [sys.argv[2]], **options) as made:
+    for cycle in made.run(1):
+        print("done", flush=True)
+        time.sleep(60)
+"""
+
+
+def test_a_crawl_that_was_killed_keeps_the_pause_that_a_host_asked_for(tmp_path):
+    words = [sys.executable, "-c", CRAWL_UNTIL_KILLED, tmp_path / "store"]
+    with serving({"/": (503, {"Retry-After": "3000"}, b"")}) as site:
+        killed = subprocess.Popen([*words, site.url()], stdout=subprocess.PIPE)
+        assert killed.stdout.readline() == b"done\n"
+        killed.kill()
+        killed.communicate()
+        before = len(site.log)
+        assert site.paths() == ["/robots.txt", "/"]
+        with recrawl.open(tmp_path / "store") as store:
+            store.append(pa.table({"url": [site.url("/other")]}), now=1.7e9)
+            options = {"budget": 5, "delay": 0.0, "allow_private": True, "sitemaps": False}
+            with start_crawl(store, deadline=60, **options) as made:
+                [cycle] = made.run(1)
+        assert len(site.log) == before
+    assert (cycle.planned, cycle.fetched) == (1, 0)
 
 
 def test_a_crawl_killed_thirty_times_continues_without_loss(tmp_path):

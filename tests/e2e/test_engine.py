@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from email.utils import formatdate
 from ipaddress import IPv4Address
 from itertools import count, pairwise
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -108,6 +114,9 @@ def test_the_crawl_delay_of_robots_txt_applies_from_the_first_page():
     assert min(gaps(site)) >= 0.4
     assert site.paths() == ["/robots.txt", "/a", "/b", "/c", "/a"]
     assert statuses(rows)[site.url("/no")] == 0
+    assert {row["problem"] for row in rows if row["url"] == site.url("/no")} == {
+        "robots.txt forbids it"
+    }
     assert {row["url"] for row in rows if row["skipped"]} == {site.url("/no")}
 
 
@@ -118,6 +127,8 @@ ROBOTS = {
     "binary": (bytes(range(256)) * 40, True),
     "not UTF-8": (b"User-agent: *\nDisallow: /\xe9\nDisallow: /a", False),
     "with a mark": (b"\xef\xbb\xbfUser-agent: *\nDisallow: /a", False),
+    "UTF-16": ("User-agent: *\nDisallow: /a".encode("utf-16"), False),
+    "big-endian": (b"\xfe\xff" + "User-agent: *\nDisallow: /a".encode("utf-16-be"), False),
     "for us": (b"User-agent: recrawl\nDisallow:\n\nUser-agent: *\nDisallow: /", True),
     "long": (b"User-agent: *\n" + b"#" * 499 * 1024 + b"\nDisallow: /a", False),
     "too long to be read": (b"User-agent: *\n" + b"#" * 600 * 1024 + b"\nDisallow: /a", True),
@@ -155,6 +166,102 @@ def test_retry_after_is_respected():
     assert statuses(rows) == {site.url("/a"): 429, site.url("/b"): 503}
     assert site.log[2].started - site.log[1].ended >= 1
     assert skipped == {site.url("/c"), site.url("/d")}
+
+
+def test_what_hosts_asked_for_holds_after_a_restart(tmp_path):
+    """A pause, robots.txt, one that cannot be read, a Crawl-delay and failures."""
+
+    def hang_up(handler):
+        handler.close_connection = True
+
+    sites = {
+        "paused": {"/a": (503, {"Retry-After": "3000"}, b"")},
+        "closed": {"/robots.txt": b"User-agent: *\nDisallow: /a\nSitemap: /s.xml", "/b": PAGE},
+        "broken": {"/robots.txt": (500, {}, b"")},
+        "slow": {"/robots.txt": b"User-agent: *\nCrawl-delay: 0.7", "/a": PAGE, "/b": PAGE},
+        "dead": {"/a": hang_up, **{f"/{i}": hang_up for i in range(9)}},
+    }
+    arguments = {"hosts_file": tmp_path / "hosts.jsonl", "deadline": 60}
+    with ExitStack() as stack:
+        running = {name: stack.enter_context(serving(pages)) for name, pages in sites.items()}
+        with local_engine(**arguments) as engine:
+            first = fetch_rows(
+                engine,
+                *(site.url("/a") for site in running.values()),
+                *(running["dead"].url(f"/{i}") for i in range(9)),
+            )
+        seen = {name: len(site.log) for name, site in running.items()}
+        requests = {"paused": 2, "closed": 1, "broken": 3, "slow": 2, "dead": 6}
+        assert seen == requests
+        assert statuses(first)[running["slow"].url("/a")] == 200
+        with local_engine(**arguments) as engine:
+            again = fetch_rows(
+                engine,
+                *(site.url(path) for site in running.values() for path in ("/a", "/b")),
+            )
+            why = {skip.url: skip.reason for skip in engine.skipped}
+            assert engine.sitemaps(running["closed"].host) == [running["closed"].url("/s.xml")]
+        log = {name: site.paths()[seen[name] :] for name, site in running.items()}
+    assert log == {
+        "paused": [],
+        "closed": ["/b"],
+        "broken": [],
+        "slow": ["/a", "/b"],
+        "dead": ["/a"],  # one more try, not five
+    }
+    assert min(gaps(running["slow"])[1:]) >= 0.7
+    assert why[running["paused"].url("/a")] == "the host asked for a longer pause"
+    assert why[running["closed"].url("/a")] == "robots.txt forbids it"
+    assert why[running["dead"].url("/b")] == "the host does not answer"
+    problems = {row["url"]: row["problem"] for row in again}
+    assert problems[running["broken"].url("/a")] == "robots.txt cannot be read"
+
+
+def test_a_host_whose_robots_txt_fails_again_gives_failed_visits():
+    """Its pages must back off, though the host has only one try left."""
+    pages = {"/robots.txt": b"User-agent: *", **{f"/{i}": (500, {}, b"") for i in range(6)}}
+    times = [1.7e9]
+    with serving(pages) as site, local_engine(clock=lambda: times[0]) as engine:
+        fetch_rows(engine, *map(site.url, pages))
+        site.pages["/robots.txt"] = (500, {}, b"")
+        times[0] += 2 * 86_400
+        rows = fetch_rows(engine, site.url("/0"), site.url("/1"))
+    assert {row["problem"] for row in rows} == {"robots.txt cannot be read"}
+    assert len(rows) == 2
+    assert site.paths()[-2:] == ["/4", "/robots.txt"]
+
+
+def test_names_at_one_address_share_its_connections(monkeypatch):
+    real = socket.getaddrinfo
+
+    def shared(name, *rest, **named):
+        return real("127.0.0.1" if str(name).endswith("example") else name, *rest, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", shared)
+    active, most, lock = 0, 0, threading.Lock()
+
+    def page(handler):
+        nonlocal active, most
+        with lock:
+            active += 1
+            most = max(most, active)
+        time.sleep(0.05)
+        with lock:
+            active -= 1
+        return PAGE
+
+    with (
+        serving({"/": page, "/robots.txt": page}) as site,
+        local_engine(concurrency=60, delay=0.06) as engine,
+    ):
+        rows = fetch_rows(engine, *[f"http://h{i}.example:{site.port}/" for i in range(60)])
+        open_now = len(site.connections)
+    assert {row["status"] for row in rows} == {200}
+    assert most <= 6
+    assert open_now <= 6
+    assert site.most_connections <= 20  # six in flight, six idle, and those being closed
+    starts = sorted(request.started for request in site.log)
+    assert starts[-1] - starts[0] >= 119 * 0.01  # 120 requests
 
 
 def test_pages_beyond_the_deadline_are_not_visited():
@@ -264,11 +371,13 @@ def test_private_addresses_are_neither_fetched_nor_returned():
     with serving(redirects) as site, LiveEngine(proxy=site.url(), delay=0.0) as engine:
         rows = fetch_rows(engine, *redirects)
         assert [row["status"] for row in rows] == [302] * len(PRIVATE)
+        assert {row["problem"] for row in rows} == {"leads to an address that is not public"}
         before = len(site.log)
         rows = fetch_rows(
             engine, *[recrawl.urls.canonical(f"http://{host}/") for host in set(PRIVATE)]
         )
         assert {row["status"] for row in rows} == {0}
+        assert engine.skip_reasons == {"the address is not public": len(rows)}
         [result] = engine.get(["http://127.1/sitemap.xml"])
         assert result.problem == "the address is not public"
     assert len(site.log) == before
@@ -364,6 +473,25 @@ def test_hostile_responses_are_bounded_and_fail_alone():
     assert sum(row["seconds"] for row in rows) < 15
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs all addresses of loopback")
+def test_a_hundred_hosts_that_send_large_bodies_take_less_than_a_gibibyte():
+    body = b"a word " * 1_400_000
+    with serving({"/": body}, address="0.0.0.0") as site:
+        done = subprocess.run(
+            [sys.executable, Path(__file__).with_name("large_bodies.py"), str(site.port)],
+            capture_output=True,
+            text=True,
+            timeout=280,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout)
+    assert found.pop("peak") < 2**30
+    assert found.keys() <= {"fetched", "too large while memory is short"}
+    assert sum(found.values()) == 100
+    assert found["fetched"] >= 15  # about as many as there is memory for
+
+
 @pytest.mark.parametrize("trusted", [False, True])
 def test_a_page_is_visited_only_if_its_certificate_is_trusted(tmp_path, monkeypatch, trusted):
     certificate = self_signed(tmp_path)
@@ -434,6 +562,38 @@ def test_batches_come_during_the_fetch_and_closing_the_iterator_ends_it():
     assert len(site.log) < 900
 
 
+def test_auxiliary_files_take_turns_with_pages():
+    under_way = threading.Event()
+
+    def first(handler):
+        under_way.set()
+        return PAGE
+
+    pages = {"/0": first, **{f"/{i}": PAGE for i in range(1, 8)}}
+    with serving(pages) as site, local_engine(delay=0.1) as engine:
+
+        def get_files():
+            under_way.wait(10)
+            for i in range(3):
+                engine.get([site.url(f"/{i}.xml")])
+
+        getter = threading.Thread(target=get_files)
+        getter.start()
+        fetch_rows(engine, *map(site.url, pages))
+        getter.join()
+    kinds = "".join("f" if path.endswith("xml") else "p" for path in site.paths()[1:])
+    assert "ff" not in kinds.rstrip("f")
+    assert kinds.rstrip("f").count("f") >= 1
+
+
+def test_an_auxiliary_file_does_not_wait_for_a_longer_pause():
+    with serving({"/a": (503, {"Retry-After": "1000"}, b"")}) as site, local_engine() as engine:
+        fetch_rows(engine, site.url("/a"))
+        asked = engine.run_beside(engine.get_file(site.url("/b"), within=300.0))
+        assert asked.result(timeout=30).problem == "the host asked for a longer pause"
+    assert site.paths() == ["/robots.txt", "/a"]
+
+
 def test_auxiliary_files_are_fetched_politely_and_decompressed():
     pages = {
         "/robots.txt": b"User-agent: *\nDisallow: /secret\nSitemap: /map.xml\nSitemap: nonsense://",
@@ -476,14 +636,10 @@ def test_the_archive_holds_what_was_fetched(tmp_path):
                 for batch in engine.fetch(recrawl.plan(store, 3, now=now, policy="oldest")):
                     store.append(batch, now=now)
     [path] = archive.iterdir()
-    assert record_types(path) == [
-        "warcinfo",
-        "response",
-        "response",
-        "response",
-        "revisit",
-        "revisit",
-    ]
+    kinds = ["response", "response", "response", "revisit", "revisit"]
+    pairs = [each for kind in kinds for each in (kind, "request")]
+    assert [record.rec_type for record in records(path)] == ["warcinfo", *pairs]
+    check_requests(records(path)[1:], [r for r in site.log if r.path != "/robots.txt"])
     with Store.open(tmp_path / "again", create=True) as again:
         recrawl.ingest(again, [path], now=2e9)
         sql = """SELECT url, "at", status, coalesce(visits.digest, 0) AS digest, changed
@@ -496,11 +652,24 @@ def test_the_archive_holds_what_was_fetched(tmp_path):
     assert [v["digest"] for v in ours][:3] == [v["digest"] for v in theirs][:3]
 
 
-def record_types(path):
+def records(path):
     from warcio.archiveiterator import ArchiveIterator
 
     with path.open("rb") as file:
-        return [record.rec_type for record in ArchiveIterator(file, check_digests="raise")]
+        return list(ArchiveIterator(file, check_digests="raise"))
+
+
+def check_requests(pairs, received):
+    """Each response is followed by the request for it, with the headers that the server got."""
+    for response, request in zip(pairs[::2], pairs[1::2], strict=True):
+        given, kept = response.rec_headers.get_header, request.rec_headers.get_header
+        assert kept("WARC-Concurrent-To") == given("WARC-Record-ID")
+        assert kept("WARC-Target-URI") == given("WARC-Target-URI")
+        assert kept("WARC-Date") == given("WARC-Date")
+        line, sent = request.http_headers.statusline, dict(request.http_headers.headers)
+        path = kept("WARC-Target-URI").split("/", 3)[3]
+        assert (request.http_headers.protocol, line) == ("GET", f"/{path} HTTP/1.1")
+        assert (f"/{path}", sent) in [(r.path, r.headers) for r in received]
 
 
 def test_a_crawl_of_the_web_names_a_contact():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import sys
+import threading
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +15,13 @@ from hypothesis import strategies as st
 
 import recrawl
 from recrawl import units, urls
-from recrawl.crawl.clock import CrawlClock
+from recrawl.crawl.clock import CrawlClock, ForwardClock
 from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
+from recrawl.crawl.sitemaps import MAX_FILES_IN_MEMORY, SitemapReader
 from recrawl.errors import BadInput
+from recrawl.fetch import FetchResult
 from recrawl.model import DAY
 from recrawl.page.responses import Response, to_visits
 from recrawl.page.sitemaps import MAX_ELEMENTS, MAX_ENTRIES, SitemapEntry, read_sitemap
@@ -234,6 +239,7 @@ def test_linked_pages_are_added_within_the_scope(store):
         discovery.filter_visits(redirecting_visit(*pair)) for pair in redirects
     )
     assert found["url"].to_pylist() == [A + "3", A + "1", A + "4", A + "2", A + "1"]
+    assert found["problem"].to_pylist() == [None] * 4 + ["leads out of scope"]
     store.append(found, now=NOON + 3)
     assert discovery.add([A + "5"], now=NOON + 4) == 0  # the host has its five
 
@@ -244,6 +250,7 @@ def redirecting_visit(source, target, at=NOON):
     status = pa.array([301, None], pa.int16())
     leads_to = pa.array([target, None], pa.string())
     columns = {"url": [source, target], "at": moment, "status": status, "leads_to": leads_to}
+    columns["problem"] = pa.nulls(2, pa.string())
     return pa.table(columns).take(pa.array([1, 0]))  # the order of rows says nothing
 
 
@@ -401,6 +408,29 @@ def test_entries_and_elements_of_a_sitemap_are_bounded(tmp_path):
     assert read_sitemap(gzip.compress(late), A) == ("urlset", [])
 
 
+def test_a_host_whose_time_ends_while_a_file_is_parsed_leaves_room_for_others(monkeypatch):
+    pytest.importorskip("lxml", reason="needs the extra crawl")
+    module = sys.modules["recrawl.crawl.sitemaps"]
+    parsing = threading.Event()
+    monkeypatch.setattr(module, "MAX_HOST_SECONDS", 0.05)
+    monkeypatch.setattr(module, "read_sitemap", lambda *_: (parsing.wait(10), []))
+
+    class OneFile:
+        async def get_file(self, url, *, within):
+            return FetchResult(url, NOON, 200, {}, b"", 0.0)
+
+    async def read():
+        reader = SitemapReader(None, OneFile(), None)
+        try:
+            await reader._read_host("a.example", [], ["http://a.example/feed"])
+        finally:
+            parsing.set()
+        for _ in range(MAX_FILES_IN_MEMORY):
+            await asyncio.wait_for(reader._memory.acquire(), 5)
+
+    asyncio.run(read())
+
+
 # Waiting
 
 
@@ -413,3 +443,81 @@ def test_a_clock_waits_until_a_time_or_until_stopped():
     fast = CrawlClock(NOON, speed=DAY)
     fast.wait(NOON + 600, lambda: False)
     assert fast.now() >= NOON + 600
+
+
+class GivenClock:
+    """A clock that shows given times, and moves when it is waited for."""
+
+    def __init__(self, at=NOON):
+        self.at = at
+        self.waits = []
+
+    def now(self):
+        return self.at
+
+    def real_seconds(self, seconds):
+        return seconds
+
+    def wait(self, until, stopped):
+        self.waits.append(until - self.at)
+        if not stopped():
+            self.at = until
+
+
+def test_the_time_of_a_crawl_follows_jumps_forward_and_never_goes_back():
+    source = GivenClock()
+    clock = ForwardClock(source)
+    source.at += 8 * 3600  # a suspended laptop
+    assert clock.now() == NOON + 8 * 3600
+    source.at -= 3600  # set back
+    assert clock.now() == NOON + 8 * 3600
+    source.at += 1800
+    assert clock.now() == NOON + 8 * 3600 + 900  # at half the speed, until they agree again
+    source.at += 2700
+    assert clock.now() == NOON + 8 * 3600 + 2250
+    source.at += 3600
+    assert clock.now() == source.at
+    clock.advance(NOON)
+    assert clock.now() == source.at
+
+
+@given(steps=st.lists(st.floats(-2 * DAY, 2 * DAY), max_size=20), ahead=st.floats(0, DAY))
+def test_the_time_of_a_crawl_is_never_behind_its_clock(steps, ahead):
+    source = GivenClock()
+    clock = ForwardClock(source)
+    clock.advance(NOON + ahead)
+    before = clock.now()
+    assert before == NOON + ahead
+    for step in steps:
+        source.at += step
+        now = clock.now()
+        assert now >= max(before, source.at)
+        assert now <= max(source.at, before + max(step, 0.0) / 2 + 1e-6)
+        before = now
+
+
+def test_waiting_ends_at_the_time_also_if_the_clock_is_behind_or_set_back():
+    source = GivenClock()
+    clock = ForwardClock(source)
+    clock.wait(NOON + 10, lambda: False)
+    assert source.waits == [10.0]
+    clock.advance(NOON + 3610)
+    clock.wait(NOON + 3710, lambda: False)
+    assert source.waits[1:] == [200.0]
+    assert clock.now() == NOON + 3710
+
+    class SetBack(GivenClock):
+        def wait(self, until, stopped):
+            self.waits.append(until - self.at)
+            if len(self.waits) == 1:
+                self.at -= DAY
+                assert stopped()  # or it would wait for a day
+            else:
+                self.at = until
+
+    source = SetBack()
+    clock = ForwardClock(source)
+    clock.wait(NOON + 10, lambda: False)
+    assert source.waits == [10.0, 20.0]
+    clock.wait(NOON + DAY, lambda: True)
+    assert len(source.waits) == 2

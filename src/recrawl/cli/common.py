@@ -20,6 +20,7 @@ from rich.markup import escape
 
 import recrawl
 from recrawl import units
+from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -160,6 +161,22 @@ def with_plan_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = Signature(keywords)  # type: ignore[attr-defined]  # typer reads it
     run.__annotations__ = {p.name: p.annotation for p in keywords}
     return run
+
+
+@contextmanager
+def options_named(command: Callable[..., None]) -> Iterator[None]:
+    """Errors about a parameter of the library name the option of the command that sets it."""
+    try:
+        yield
+    except BadInput as error:
+        names = "|".join(signature(command).parameters)
+        text = re.sub(rf"^(?:LiveEngine: )?({names})\b", _option, str(error))
+        text = re.sub(rf"\b({names})=…", _option, text)
+        raise type(error)(text) from error
+
+
+def _option(name: re.Match[str]) -> str:
+    return "--" + name[1].replace("_", "-")
 
 
 def clock(now: str | None = None) -> float:

@@ -22,6 +22,7 @@ from recrawl.cli.common import (
     Seed,
     StorePath,
     err,
+    options_named,
     out,
     say,
 )
@@ -84,6 +85,7 @@ def crawl(
 ) -> None:
     """Visit new pages and revisit known ones, within a budget, until you stop it."""
     with ExitStack() as stack:
+        stack.enter_context(options_named(crawl))
 
         def started(made: LiveCrawl) -> None:
             stack.enter_context(_ends_clean(made))
@@ -183,3 +185,5 @@ def _print_cycle(cycle: CycleResult) -> None:
         f"{cycle.failed:>4,} failed  {cycle.new_links:>6,} new links  "
         f"{cycle.pages:>8,} pages ({cycle.new_pages:,} new)"
     )
+    if cycle.skipped:
+        say(f"  skipped {cycle.show_skipped()}")

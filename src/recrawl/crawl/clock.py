@@ -1,11 +1,15 @@
-"""What time is it, and when is it later? Real time, or the time of a simulated web."""
+"""What time is it, and when is it later? Real time, or the time of a simulated web.
+
+The time of a crawl follows a clock, but never goes back: see `ForwardClock`.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 from urllib.request import ProxyHandler, build_opener
 
 from recrawl.errors import BadInput
@@ -16,7 +20,74 @@ if TYPE_CHECKING:
     from recrawl.model import Time
 
 MAX_SLEEP_SECONDS = 0.2  #: a request to stop is noticed within this time
+_SPEED_AHEAD = 0.5
 TIME_URL = "http://recrawl.admin/time"  #: where a living web reports its time
+
+
+class Clock(Protocol):
+    """What a crawl needs of a clock."""
+
+    def now(self) -> Time: ...
+
+    def real_seconds(self, seconds: float) -> float:
+        """How many real seconds a duration of this clock takes."""
+
+    def wait(self, until: Time, stopped: Callable[[], bool]) -> None:
+        """Sleep until a time, or until `stopped` returns true."""
+
+
+class WallClock:
+    """The clock of the machine, which counts the hours of a suspend, and which may be set."""
+
+    def now(self) -> Time:
+        return time.time()  # noqa: TID251 - a live crawl reads a clock
+
+    def real_seconds(self, seconds: float) -> float:
+        return seconds
+
+    def wait(self, until: Time, stopped: Callable[[], bool]) -> None:
+        while not stopped() and (left := until - self.now()) > 0:
+            time.sleep(min(left, MAX_SLEEP_SECONDS))
+
+
+class ForwardClock:
+    """Follows another clock, but never goes back.
+
+    If that clock is behind, because it was set back or a visit is dated ahead of it, this one runs
+    on from where it is, at half the speed, until that clock has caught up. It follows a jump
+    forward at once.
+    """
+
+    def __init__(self, source: Clock) -> None:
+        self._source = source
+        self._seen = self._now = source.now()
+        self._lock = threading.Lock()
+
+    def advance(self, at: Time) -> None:
+        """Be at least at a time."""
+        with self._lock:
+            self._now = max(self._now, at)
+
+    def now(self) -> Time:
+        with self._lock:
+            seen = self._source.now()
+            passed = max(seen - self._seen, 0.0)
+            self._seen = seen
+            self._now = max(seen, self._now + passed * _SPEED_AHEAD)
+            return self._now
+
+    def real_seconds(self, seconds: float) -> float:
+        return self._source.real_seconds(seconds)
+
+    def wait(self, until: Time, stopped: Callable[[], bool]) -> None:
+        while not stopped() and (left := until - self.now()) > 0:
+            self._wait_once(left, stopped)
+
+    def _wait_once(self, left: float, stopped: Callable[[], bool]) -> None:
+        """Wait for the other clock; less long if that one is set back meanwhile."""
+        seen = self._seen
+        wait = left / _SPEED_AHEAD if self._now > seen else left
+        self._source.wait(seen + wait, lambda: stopped() or self._source.now() < seen)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from recrawl.history import Store
     from recrawl.model import Time
 
+OUT_OF_SCOPE = "leads out of scope"  #: problem of a visit whose target is not added
+
 
 def read_seeds(lines: Iterable[str]) -> list[str]:
     """Canonical URLs, one per line, each once; skips empty lines and comments (#)."""
@@ -87,9 +89,11 @@ class Discovery:
     def filter_visits(self, visits: pa.Table) -> pa.Table:
         """Visits without the redirect targets (rows without `at`) that are out of scope.
 
-        The host that a seed redirects to becomes a home host, unless its address is private.
+        The visits that lead there have the `problem` OUT_OF_SCOPE. The host that a seed redirects
+        to becomes a home host, unless its address is private.
         """
-        leading = visits.filter(visits["leads_to"].is_valid())
+        leads_to = visits["leads_to"]
+        leading = visits.filter(leads_to.is_valid())
         if not len(leading):
             return visits
         targets = leading["leads_to"].to_pylist()
@@ -98,6 +102,9 @@ class Discovery:
                 self._seed_pages.add(target)
                 self.home_hosts.add(urls.host(target))
         wanted = pa.array(self._in_scope(targets), pa.string())
+        leads_out = pc.and_(leads_to.is_valid(), pc.invert(pc.is_in(leads_to, wanted)))
+        problem = pc.if_else(leads_out, OUT_OF_SCOPE, visits["problem"])
+        visits = visits.set_column(visits.column_names.index("problem"), "problem", problem)
         return visits.filter(pc.or_(visits["at"].is_valid(), pc.is_in(visits["url"], wanted)))
 
     def add_named(self, pages: Sequence[str], *, now: Time) -> int:

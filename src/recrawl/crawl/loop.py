@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.crawl.clock import CrawlClock
+    from recrawl.crawl.clock import Clock
     from recrawl.crawl.discover import Discovery
     from recrawl.crawl.pace import Pace
     from recrawl.crawl.sitemaps import SitemapReader
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from recrawl.model import Time
     from recrawl.planner import Rule
     from recrawl.protocols import Planned, Policy
+
+_log = logging.getLogger(__name__)
 
 
 @public
@@ -39,10 +42,16 @@ class CycleResult:
     not_modified: int
     redirected: int
     failed: int
-    skipped: int  #: planned but not requested: forbidden by robots.txt, or no time left
+    skipped: int  #: planned but not requested
+    skipped_because: dict[str, int]  #: how many for which reason, the most frequent first
     new_links: int
     new_pages: int
     pages: int  #: known after the cycle
+
+    def show_skipped(self) -> str:
+        """How many pages were skipped, and why: "3: 2 robots.txt forbids it, 1 …"."""
+        reasons = ", ".join(f"{n:,} {why}" for why, n in self.skipped_because.items())
+        return f"{self.skipped:,}: {reasons}" if reasons else f"{self.skipped:,}"
 
 
 @public
@@ -55,7 +64,7 @@ class LiveCrawl:
     policy: Policy
     pace: Pace
     discovery: Discovery
-    clock: CrawlClock
+    clock: Clock
     every: float  #: seconds from the start of one cycle to that of the next
     end: Time = math.inf  #: no cycle starts after it
     sitemaps: SitemapReader | None = None  #: None: sitemaps are not read
@@ -66,10 +75,12 @@ class LiveCrawl:
 
     def __post_init__(self) -> None:
         self._stopped = False
+        self._new_pages = 0  # in this cycle
 
     def fetch(self, plan: Planned) -> Iterator[pa.Table]:
         """As an engine: the visits of the live engine, limited to the scope."""
-        return map(self.discovery.filter_visits, self.engine.fetch(plan))
+        visits = self.engine.fetch(plan, meanwhile=self._store_sitemaps)
+        return map(self.discovery.filter_visits, visits)
 
     def stop(self) -> None:
         """End when the requests in flight have ended. Safe in a signal handler: takes no lock."""
@@ -90,13 +101,17 @@ class LiveCrawl:
                 following = (self.clock.now() // self.every + 1) * self.every
                 self.clock.wait(min(following, self.end), lambda: self._stopped)
 
-    def _cycle(self, number: int, now: Time) -> CycleResult:
-        new_pages = 0
+    def _store_sitemaps(self) -> None:
+        """Store what sitemaps said meanwhile."""
         if self.sitemaps is not None:
-            new_pages += self.sitemaps.read(now=now)
-            now = self.clock.now()  # reading them took time
+            self._new_pages += self.sitemaps.store_read(now=self.clock.now())
+
+    def _cycle(self, number: int, now: Time) -> CycleResult:
+        self._new_pages = 0
+        if self.sitemaps is not None:
+            self.sitemaps.begin(now=now)
         with self.store.together():
-            new_pages += self.discovery.add_linked(now=now)
+            self._new_pages += self.discovery.add_linked(now=now)
             allowed = self.pace.allowed(self.store, now=now, until=now + self.every)
             delays = self._host_delays()
         budget = Budget(
@@ -110,15 +125,21 @@ class LiveCrawl:
         plan = run_cycle(
             self.store, self.policy, self, budget, now=now, rules=self.rules, seed=self.seed
         )
+        if self.sitemaps is not None and not self._stopped:
+            self._new_pages += self.sitemaps.finish(clock=self.clock.now, until=now + self.every)
         counts = _visit_counts(self.store, now)
-        return CycleResult(
+        result = CycleResult(
             cycle=number,
             at=now,
             planned=len(plan),
             skipped=len(plan) - counts["fetched"],
-            new_pages=new_pages,
+            skipped_because=dict(self.engine.skip_reasons.most_common()),
+            new_pages=self._new_pages,
             **counts,
         )
+        if result.skipped:
+            _log.info("Cycle %d skipped %s.", number, result.show_skipped())
+        return result
 
     def _host_delays(self) -> dict[int, float]:
         """By host number, the delay in seconds that its robots.txt asks for."""

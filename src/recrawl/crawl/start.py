@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import math
-import time
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recrawl import units
-from recrawl.crawl.clock import CrawlClock, simulated_clock
+from recrawl.crawl.clock import ForwardClock, WallClock, simulated_clock
 from recrawl.crawl.discover import Discovery, read_seeds
 from recrawl.crawl.loop import LiveCrawl
 from recrawl.crawl.pace import Pace
@@ -19,19 +19,23 @@ from recrawl.crawl.trust import ValidatorTrust
 from recrawl.errors import BadInput
 from recrawl.fetch import LiveEngine
 from recrawl.history import Store
-from recrawl.model import VISITS
+from recrawl.model import DAY, VISITS
 from recrawl.planner import load_rules
 from recrawl.planner.policy import find_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
+    from recrawl.crawl.clock import Clock
     from recrawl.crawl.loop import CycleResult
     from recrawl.model import Time
     from recrawl.planner import Rule
     from recrawl.protocols import Policy
 
-MAX_CLOCK_LAG = 300.0  #: seconds by which the clock may be behind the last visit
+HOSTS_FILE = "hosts.jsonl"  #: in the folder of the store: what hosts asked for
+MAX_AHEAD = DAY  #: seconds by which the last visit may be ahead of the clock
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -59,7 +63,7 @@ def start_crawl(
     sitemaps: bool = True,
     rules: Sequence[Rule] | str | Path = (),
     seed: int = 0,
-    clock: CrawlClock | None = None,
+    clock: Clock | None = None,
     **engine: Any,
 ) -> Iterator[LiveCrawl]:
     """A crawl to `run`. It can be continued later from its store, then without seeds.
@@ -77,15 +81,14 @@ def start_crawl(
     end = math.inf
     if simulated:
         clock, end = simulated_clock(proxy or "")
-    elif clock is None:
-        clock = CrawlClock(time.time())  # noqa: TID251 - a live crawl reads a clock
+    time = ForwardClock(clock or WallClock())
     cycle_seconds = _seconds(every)
     options: dict[str, Any] = {
         "policy": find_policy(policy, objective=objective, queries=queries, seed=seed),
         "pace": Pace.parse(str(budget)),
-        "clock": clock,
+        "clock": time,
         "every": cycle_seconds,
-        "end": min(_end(until, clock.now()), end),
+        "end": min(_end(until, time.now()), end),
         "discover": units.share(discover) if isinstance(discover, str) else discover,
         "host_share": units.share(host_share) if isinstance(host_share, str) else host_share,
         "rules": load_rules(rules) if isinstance(rules, str | Path) else rules,
@@ -94,22 +97,27 @@ def start_crawl(
     options["pace"].check(cycle_seconds)
     scope = Scope(reach, tuple(only), tuple(skip), depth, pages_per_host)
     live = LiveEngine(
-        clock=clock.now,
+        clock=time.now,
         delay=_seconds(delay),
         proxy=proxy,
         allow_private=allow_private,
-        **{"deadline": clock.real_seconds(cycle_seconds)} | engine,
+        **{"deadline": time.real_seconds(cycle_seconds)} | engine,
     )
     opened = nullcontext(store) if isinstance(store, Store) else Store.open(store, create=True)
     with opened as history:
-        _wait_for_last_visit(history, clock)
+        _begin_after_last_visit(history, time)
         history.append(VISITS.empty_table())  # fails now if another process is writing
-        live.validators = live.validators or ValidatorTrust(history, clock.now, seed).validators
+        live.validators = live.validators or ValidatorTrust(history, time.now, seed).validators
+        live.hosts_file = live.hosts_file or history.path / HOSTS_FILE
         with live:
             discovery = Discovery(history, scope, seed_urls, allow_private=allow_private)
-            discovery.start(now=clock.now())
+            discovery.start(now=time.now())
             reader = SitemapReader(history, live, discovery) if sitemaps else None
-            yield LiveCrawl(history, live, discovery=discovery, sitemaps=reader, **options)
+            try:
+                yield LiveCrawl(history, live, discovery=discovery, sitemaps=reader, **options)
+            finally:
+                if reader is not None:
+                    reader.close()
 
 
 def crawl(
@@ -144,12 +152,19 @@ def _end(until: str | Time | None, now: Time) -> Time:
         return units.time(until)
 
 
-def _wait_for_last_visit(store: Store, clock: CrawlClock) -> None:
-    """Wait if the clock was set back a little: no visit may be older than the last one."""
-    now, last = clock.now(), store.summary().last_visit or 0.0
-    if last - now > MAX_CLOCK_LAG:
+def _begin_after_last_visit(store: Store, time: ForwardClock) -> None:
+    """Begin at the last visit if the clock is behind it: no visit may be older than that."""
+    now, last = time.now(), store.summary().last_visit or 0.0
+    if last - now > MAX_AHEAD:
         raise BadInput(
-            f"The store has visits up to {units.show_time(last)}, but the clock says "
-            f"{units.show_time(now)}. Correct the clock, or start another store."
+            f"The store has visits up to {units.show_time(last)}, more than a day ahead of the "
+            f"clock, which says {units.show_time(now)}. Correct the clock; if it is right, those "
+            "visits are wrong: start another store, or wait for that time."
         )
-    clock.wait(last, lambda: False)
+    if last > now:
+        _log.warning(
+            "The store has visits up to %s, ahead of the clock. The crawl begins at that time, and "
+            "its time runs at half the speed until the clock has caught up.",
+            units.show_time(last),
+        )
+    time.advance(last + 0.001)  # visits at one time would be one visit

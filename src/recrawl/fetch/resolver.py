@@ -78,6 +78,13 @@ class Resolver:
         port: int,
         kinds: Sequence[type[IAddress]] | None,
     ) -> None:
+        _report(receiver, await self.addresses(name), port, kinds)
+
+    async def addresses(self, name: str) -> Addresses:
+        """The addresses of a name that may be fetched; the first is tried first."""
+        until, known = self._known.get(name, (0.0, []))
+        if self._loop.time() < until:
+            return known
         addresses = await self._loop.run_in_executor(self._threads, _look_up, name)
         private_too = self._allow_private or name in self._trusted
         allowed = [(is_v6, ip) for is_v6, ip in addresses if private_too or is_public(ip)]
@@ -87,7 +94,7 @@ class Resolver:
             while len(self._known) >= _MAX_CACHED_NAMES:
                 del self._known[next(iter(self._known))]
             self._known[name] = (self._loop.time() + _CACHE_SECONDS, allowed)
-        _report(receiver, allowed, port, kinds)
+        return allowed
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from recrawl import urls
 from recrawl.page.responses import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: Problems of the host rather than the page: the host rests before its next request.
 HOST_PROBLEMS = {"timeout", "dns", "connect", "tls", "failed"}
 
 TOO_MANY_REQUESTS = 429
+NO_MEMORY = "too large while memory is short"
+MAX_BODIES_BYTES = 256_000_000  #: of all bodies in flight and unread
 MAX_PAUSE_SECONDS = 86_400.0  #: a longer Retry-After is cut to this
 _REDIRECT_STATUSES = {301, 302, 303, 307, 308}
 _SERVER_ERROR = 500
@@ -32,6 +37,7 @@ class FetchResult:
     body: bytes
     seconds: float | None  #: None: no request was sent
     problem: str | None = None  #: why there is no response
+    sent: Mapping[str, str] = field(default_factory=dict)  #: headers of the request
 
     def to_response(self) -> Response:
         """As the response of a page, with the first value of each header."""
@@ -80,10 +86,18 @@ class FetchResult:
             if value.isdigit():
                 seconds = float(value)
             else:
-                seconds = parsedate_to_datetime(value).timestamp() - now
+                until = parsedate_to_datetime(value).timestamp()
+                seconds = until - min(now, self._server_time(now))  # our clock may be ahead
         except (ValueError, TypeError, OverflowError):
             return 0.0
         return min(max(seconds, 0.0), MAX_PAUSE_SECONDS)
+
+    def _server_time(self, now: float) -> float:
+        """When the response was sent, by the server's clock; `now` if it does not say."""
+        try:
+            return parsedate_to_datetime(self.header(b"Date") or "").timestamp()
+        except (ValueError, TypeError, OverflowError):
+            return now
 
     @property
     def is_host_problem(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,18 +26,23 @@ MAX_DELAY_SECONDS = 60.0  #: a longer Crawl-delay is cut to this
 _MAX_SITEMAPS = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class RobotsRules:
-    """What one robots.txt allows us."""
+    """What one robots.txt allows us. The text is parsed when it is first needed."""
 
     until: float  #: when it expires, by the engine's clock
-    rules: Protego | None = None  #: None: everything is allowed
+    text: str = ""  #: of the file; empty: everything is allowed
     reachable: bool = True  #: False: nothing is allowed
     delay: float = 0.0  #: Crawl-delay in seconds
     sitemaps: list[str] = field(default_factory=list)
+    parsed: Protego | None = None  #: takes about 15 times the memory of the text
 
     def allows(self, url: str) -> bool:
-        return self.rules is None or bool(self.rules.can_fetch(url, AGENT))
+        if not self.text:
+            return True
+        if self.parsed is None:
+            self.parsed = Protego.parse(self.text)
+        return bool(self.parsed.can_fetch(url, AGENT))
 
 
 def interpret(result: FetchResult, now: float) -> RobotsRules | None:
@@ -55,12 +61,19 @@ def unreachable(now: float) -> RobotsRules:
 
 def _parsed(result: FetchResult, now: float) -> RobotsRules:
     body = unpack(result.body, result.header(b"Content-Encoding"), MAX_FILE_BYTES).body
-    text = body.decode("utf-8-sig", "replace").replace("\0", "")
+    text = body.decode(_charset(body), "replace").replace("\0", "")
     rules = Protego.parse(text)
     sitemaps = resolve_links(list(rules.sitemaps)[:_MAX_SITEMAPS], result.url)
     return RobotsRules(
         until=now + CACHE_SECONDS,
-        rules=rules,
+        text=text,
         delay=max(0.0, rules.crawl_delay(AGENT) or 0.0),
         sitemaps=list(dict.fromkeys(url for url in sitemaps if url)),
+        parsed=rules,
     )
+
+
+def _charset(body: bytes) -> str:
+    """UTF-8, as the standard says, unless the file says by its mark that it is UTF-16."""
+    is_utf16 = body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return "utf-16" if is_utf16 else "utf-8-sig"

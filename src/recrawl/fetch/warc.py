@@ -1,4 +1,4 @@
-"""Writes responses to a web archive (WARC); unchanged ones become revisit records."""
+"""Writes requests and responses to a web archive (WARC); unchanged ones are revisit records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -41,10 +42,10 @@ class Archive:
         self._last: dict[int, tuple[int, str]] = {}
 
     def add(self, result: FetchResult) -> None:
-        """Write one response; a result without response has no record."""
+        """Write one response and its request; a result without response has no record."""
         if result.problem is None:
             self.open(result.at)
-            self._writer.write_record(self._record(result))
+            self._writer.write_request_response_pair(self._request(result), self._record(result))
 
     def flush(self) -> None:
         """Hand all records to the operating system."""
@@ -55,6 +56,14 @@ class Archive:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def _request(self, result: FetchResult) -> Any:
+        parts = urlsplit(result.url)
+        target = urlunsplit(("", "", parts.path or "/", parts.query, ""))
+        line = StatusAndHeaders(
+            f"GET {target} HTTP/1.1", list(result.sent.items()), is_http_request=True
+        )
+        return self._writer.create_warc_record(result.url, "request", http_headers=line)
 
     def _record(self, result: FetchResult) -> Any:
         date = _date(result.at)
