@@ -61,16 +61,23 @@ def test_each_reason_has_its_own_chance():
 
 
 def test_new_pages_are_judged_by_the_visited_ones_of_their_host():
-    """Host 0 has 4 dead pages of 5, host 1 none of 5; 6 and 13 are new."""
-    first = np.full(12, NOW - DAY)
+    """Three days ago host 0 had 4 dead pages of 5, host 1 none of 5; 5 and 11 are new."""
+    first = np.full(12, NOW - 3 * DAY)
     visits = np.full(12, 1)
     first[[0, 1, 2, 3, 5, 11]] = np.nan
     visits[[5, 11]] = 0
-    some = pages(12, host=[0] * 6 + [1] * 6, first_visit=first, n_visits=visits)
-    overall = (6 + 10) / (10 + 10)
+    some = pages(
+        12,
+        host=[0] * 6 + [1] * 6,
+        first_visit=first,
+        n_visits=visits,
+        last_attempt=np.full(12, NOW - 3 * DAY),
+    )
+    half = 0.5  # what a visit of three days ago counts
+    overall = (6 * half + 2) / (10 * half + 2)
     chance = answer_chances(some, NOW)
-    assert chance[5] == pytest.approx((1 + 5 * overall) / (5 + 5))
-    assert chance[11] == pytest.approx((5 + 5 * overall) / (5 + 5))
+    assert chance[5] == pytest.approx((1 * half + 2 * overall) / (5 * half + 2))
+    assert chance[11] == pytest.approx((5 * half + 2 * overall) / (5 * half + 2))
     assert (chance[[0, 4, 6]] == 1.0).all()
 
 
@@ -109,13 +116,13 @@ def drawn(some, score, budget, **options):
 
 
 def test_failing_pages_have_a_share_of_their_own():
-    """Forty dead pages score highest; a tenth of the plan is theirs, the likeliest first."""
+    """Forty failing pages score highest; a tenth of the plan is theirs, the likeliest first."""
     n = 100
     failing = np.arange(n) < 40
     some = pages(
         n,
         failures=np.where(failing, np.where(np.arange(n) < 4, 1, 5), 0),
-        failure=np.where(failing, MISSING, 0),
+        failure=np.where(failing, SERVER, 0),
         last_attempt=np.where(failing, NOW - 90 * DAY, NOW - 3600.0),
     )
     score = np.where(failing, 1000.0, 1.0)
@@ -124,6 +131,17 @@ def test_failing_pages_have_a_share_of_their_own():
     assert (why[36:] == RETRIED).all()
     assert sorted(rows[36:]) == [0, 1, 2, 3]
     assert (rows[:36] >= 40).all()
+
+
+def test_pages_that_hardly_ever_return_get_a_third_of_the_share():
+    some = pages(
+        100,
+        failures=np.where(np.arange(100) < 40, 9, 0),
+        failure=np.full(100, MISSING),
+        last_attempt=np.full(100, NOW - 90 * DAY),
+    )
+    _, why = drawn(some, np.ones(100), Budget(fetches=60, retry=0.2))
+    assert (why == RETRIED).sum() == 4
 
 
 def test_what_healthy_pages_leave_over_goes_to_failing_ones():
@@ -138,7 +156,7 @@ def test_a_share_of_few_fetches_is_right_on_average():
     some = pages(
         50,
         failures=np.arange(50) < 25,
-        failure=np.full(50, MISSING),
+        failure=np.full(50, SERVER),
         last_attempt=np.full(50, NOW - 90 * DAY),
     )
     retried = [
@@ -151,11 +169,11 @@ def test_a_share_of_few_fetches_is_right_on_average():
 def test_discovery_takes_less_where_new_pages_are_not_there():
     """Of 40 visited pages one in two was reached: half of the share for new pages is used."""
     n = 100
-    first = np.where(np.arange(n) % 2 == 0, NOW - DAY, np.nan)
+    first = np.where(np.arange(n) % 2 == 0, NOW, np.nan)
     visits = np.where(np.arange(n) < 40, 2, 0)
     some = pages(n, first_visit=np.where(visits > 0, first, np.nan), n_visits=visits)
     chance = answer_chances(some, NOW)[99]
-    assert 0.5 < chance < 0.65
+    assert 0.5 < chance < 0.6
     _, why = drawn(some, np.ones(n), Budget(fetches=40, discover=0.5))
     assert abs((why == DISCOVERED).sum() - 20 * chance) <= 1
 

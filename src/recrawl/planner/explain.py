@@ -189,9 +189,8 @@ def _enough_fetches(candidates: Candidates, row: int) -> int:
     """The least budget, in fetches, that picks a page which competes by its score."""
     is_failing = candidates.pages.failures > 0
     ahead = int((_ahead(candidates, row) & candidates.eligible & ~is_failing).sum())
-    n_failing = int((candidates.eligible & is_failing).sum())
     fetches = ahead + 1
-    while fetches - min(candidates.retries(fetches), n_failing) <= ahead:
+    while fetches - candidates.retries(fetches) <= ahead:
         fetches += 1
     return fetches
 

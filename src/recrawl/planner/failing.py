@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FIRST_GUESS = np.array([0.3, 0.05, 0.01, 0.1, 0.5, 0.4, 0.1, 0.3, 0.05, 0.05, 0.02])
 FIRST_VISIT_GUESS = 1.0  #: share of new pages that are there, before any was visited
 HALF_LIFE_DAYS = 3.0  #: after which a first visit counts half: a site's good links are read first
-#: What the mean above counts as: retries, pages or failures in a row.
-ALL_PRIOR, HOST_PRIOR, PAGE_PRIOR = 10.0, 5.0, 2.0
+#: What the mean above counts as: retries, failures in a row, first visits.
+ALL_PRIOR, HOST_PRIOR, PAGE_PRIOR, FIRST_PRIOR = 10.0, 5.0, 2.0, 2.0
 #: Reasons that concern the host as a whole, if it answered no other page since.
 _HOST_FAILURES = ("server error", "timeout", "no such host", "no answer", "robots.txt")
 IS_HOST_FAILURE = np.array([name in _HOST_FAILURES for name in FAILURES])
@@ -66,9 +66,9 @@ def _first_visit_chances(pages: Pages, now: Time) -> FloatArray:
     age = np.where(visited, np.maximum(now - first, 0.0) / DAY, np.inf)
     weight = 0.5 ** (age / HALF_LIFE_DAYS)
     found = weight * reached
-    overall = _shrunk(found.sum(), weight.sum(), FIRST_VISIT_GUESS, ALL_PRIOR)
+    overall = _shrunk(found.sum(), weight.sum(), FIRST_VISIT_GUESS, FIRST_PRIOR)
     share: FloatArray = _shrunk(
-        pages.over_host(found), pages.over_host(weight), overall, HOST_PRIOR
+        pages.over_host(found), pages.over_host(weight), overall, FIRST_PRIOR
     )
     return share
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 #: Why a page is in a plan, in their order there.
 PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED, RETRIED = range(6)
 WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ", "retried; ")
+#: Failing pages get all of their share if their best return as often, and never less than a part.
+USUAL_RETURN, MIN_RETRY_PART = 0.1, 1 / 3
 MAX_CLOCK_ERROR_SECONDS = DAY  #: by which `now` may be before the last visit
 
 
@@ -168,7 +170,7 @@ class Candidates:
         rows, score, most = np.flatnonzero(self.eligible), self.score, self.fetches
         is_failing = self.pages.failures[rows] > 0
         failing, known = rows[is_failing], rows[~is_failing]
-        explored, retried = int(self.budget.explore * most), min(self.retries(most), len(failing))
+        explored, retried = int(self.budget.explore * most), self.retries(most)
         overdue, days = rows[:0], score
         if explored or self.rules.max_interval.min(initial=np.inf) < np.inf:
             days = self.pages.copy_age(self.now)
@@ -189,17 +191,24 @@ class Candidates:
         yield _Stage(RETRIED, failing, score, most, is_fair=False)
 
     def retries(self, fetches: int) -> int:
-        """How many fetches of a plan are for failing pages."""
-        return _whole(self.budget.retry * fetches, self.now)
+        """How many fetches of a plan are for failing pages: all of their share if they return."""
+        wanted = self.budget.retry * fetches
+        failing = np.flatnonzero(self.eligible & (self.pages.failures > 0))
+        likely = max(self._likely(failing, wanted) / USUAL_RETURN, MIN_RETRY_PART)
+        return min(_whole(wanted * min(likely, 1.0), self.now), len(failing))
 
     def _discovered(self, new: IntArray) -> int:
         """How many fetches are for new pages: fewer, the fewer of the best are likely there."""
         wanted = (self.budget.discover or 0.0) * self.fetches
-        if not (new.size and wanted):
-            return 0
-        n = min(int(np.ceil(wanted)), len(new))
-        best = new[np.argpartition(-self.score[new], n - 1)[:n]]
-        return _whole(wanted * float(self.answers[best].mean()), self.now)
+        return _whole(wanted * self._likely(new, wanted), self.now)
+
+    def _likely(self, rows: IntArray, wanted: float) -> float:
+        """The mean chance of an answer from the best of these pages, as many as are wanted."""
+        n = min(int(np.ceil(wanted)), len(rows))
+        if n == 0:
+            return 0.0
+        best = rows[np.argpartition(-self.score[rows], n - 1)[:n]]
+        return float(self.answers[best].mean())
 
     def p_change(self, rows: IntArray) -> FloatArray:
         """The probability that a visit now shows a change, by the policy or the smoothed rate."""
