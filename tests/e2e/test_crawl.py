@@ -228,6 +228,54 @@ def test_a_host_that_is_down_for_a_week_comes_back(world, tmp_path):
     assert set(fine) <= {200, 304, 410}
 
 
+@pytest.mark.slow
+def test_dead_links_cost_few_of_the_changes(tmp_path):
+    """The same web with and without links to pages that do not exist, ten times as many as do."""
+    found, failed = {}, {}
+    for links in ("live", "dead"):
+        folder = tmp_path / links
+        write(registry.make("world", "hubs").make(pages=300, days=30, seed=5), folder)
+        if links == "live":
+            rows = pq.read_table(folder / "versions.parquet").to_pylist()
+            known = {row["url"] for row in rows}
+            for row in rows:
+                row["links"] = [url for url in row["links"] if url in known]
+            schema = pq.read_schema(folder / "versions.parquet")
+            pq.write_table(pa.Table.from_pylist(rows, schema), folder / "versions.parquet")
+        with serve(open_trace(folder), manual=True) as web:
+            cycles = crawl(web, tmp_path / f"store-{links}", budget="60/day")
+        found[links] = sum(cycle.changed for cycle in cycles)
+        failed[links] = [cycle.failed for cycle in cycles]
+    assert cycles[-1].pages > 2000
+    assert max(failed["live"]) == 0
+    assert max(failed["dead"]) <= 12, "no more than the share for new pages"
+    assert found["dead"] > 0.95 * found["live"]
+
+
+@pytest.mark.slow
+def test_a_large_host_leaves_room_for_small_ones(tmp_path):
+    """A host of 300 pages and 5 of 4: with 40 fetches a day all get some, within their delay."""
+    sizes = {"large.example": 300} | {f"small{i}.example": 4 for i in range(5)}
+    versions = [
+        (f"https://{host}/{page}", 0, 200, f"{host} {page}", [])
+        for host, pages in sizes.items()
+        for page in range(pages)
+    ]
+    from recrawl.lab.trace import read_trace
+
+    trace = read_trace(write_trace(tmp_path / "trace", versions))
+    with serve(trace, manual=True) as web:
+        until = web.clock.now() + 2.5 * DAY
+        crawl(web, tmp_path / "store", budget="40/day", until=until)
+    days = defaultdict(Counter)
+    for visit in visits(tmp_path / "store").to_pylist():
+        days[int((visit["at"] - web.clock.begin) // DAY)][host_of(visit["url"])] += 1
+    assert len(days) == 3
+    for hosts in days.values():
+        assert hosts["large.example"] <= 32
+        assert all(hosts[f"small{i}.example"] for i in range(5))
+
+
 def test_new_pages_removed_pages_and_redirects(tmp_path):
     from recrawl.lab.trace import read_trace
 

@@ -185,10 +185,10 @@ class Candidates:
         yield _Stage(SCORED, known, score, most - explored, reserved=retried)
         yield _Stage(EXPLORED, known, days, explored, reserved=retried)
         yield _Stage(RETRIED, failing, score, retried)
-        # What is left goes to hosts that had their share, then to new and failing pages.
-        yield _Stage(SCORED, known, score, most, is_fair=False)
-        yield _Stage(DISCOVERED, new, score, most, is_fair=False)
-        yield _Stage(RETRIED, failing, score, most, is_fair=False)
+        for is_fair in (True, False):  # what is left goes to all, then to hosts beyond their share
+            yield _Stage(SCORED, known, score, most, is_fair=is_fair)
+            yield _Stage(DISCOVERED, new, score, most, is_fair=is_fair)
+            yield _Stage(RETRIED, failing, score, most, is_fair=is_fair)
 
     def retries(self, fetches: int) -> int:
         """How many fetches of a plan are for failing pages: all of their share if they return."""
