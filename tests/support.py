@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from io import BytesIO, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from recrawl.errors import StoreBusy
 from recrawl.history import Store
 from recrawl.lab.trace import read_trace
 from recrawl.model import DAY
@@ -53,6 +55,25 @@ def hold(path: str, ready, done) -> None:
         store.append(batch(0))
         ready.set()
         done.wait(60)
+
+
+def create_and_append(folder: str, rounds: int, process: int, barrier, results) -> None:
+    """In each round, create a store at once with other processes, and append to it.
+
+    Reports how many visits were acknowledged.
+    """
+    visits = batch(process).slice(0, 10).select(["url", "at", "digest", "digest_of"])
+    for number in range(rounds):
+        barrier.wait(60)
+        time.sleep(process * number % 7 / 2_000)  # meet at different moments
+        while True:
+            try:
+                with Store.open(f"{folder}/{number}", create=True) as store:
+                    added = store.append(visits).added
+                break
+            except StoreBusy:
+                time.sleep(0.1)  # each try reads the file, and the writer waits for readers
+        results.put((number, added))
 
 
 def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]) -> Path:
