@@ -268,7 +268,7 @@ for _ in range(int(sys.argv[3])):
         sql = f'UPDATE {table} SET "{column}" = {value} {where}'
         raw.execute(sql)
     for use in (
-        lambda: recrawl.plan(path, budget="10%", now=1.8e9),
+        lambda: recrawl.plan(Store.open(path), budget="10%", now=1.8e9),
         lambda: Store.open(path).signals(),
         lambda: read_store(path),
         lambda: append(),
@@ -291,7 +291,7 @@ print("refused", refused)
 @pytest.mark.slow
 def test_cells_that_are_changed_at_random_never_end_the_process(filled):
     done = subprocess.run(
-        [sys.executable, "-c", FUZZ, str(filled.path), "1", "60"],
+        [sys.executable, "-c", FUZZ, str(filled.path), "1", "12"],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
