@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from recrawl.errors import StoreBusy
-from recrawl.history import Store
+from recrawl.history import Store, schema
 from recrawl.lab.trace import read_trace
 from recrawl.model import DAY
 from recrawl.search.workload import Workload, build_workload
@@ -60,12 +60,20 @@ def hold(path: str, ready, done) -> None:
 def create_and_append(folder: str, rounds: int, process: int, barrier, results) -> None:
     """In each round, create a store at once with other processes, and append to it.
 
-    Reports how many visits were acknowledged.
+    All but the first process stop after they saw that there is no store: longer in each round, so
+    that the first has done nothing, something or everything by then. Reports how many visits were
+    acknowledged.
     """
+    create = schema.create
+
+    def create_late(path: Path, detector: str) -> None:
+        time.sleep(0.25 * number * (process > 0))
+        create(path, detector)
+
+    schema.create = create_late
     visits = batch(process).slice(0, 10).select(["url", "at", "digest", "digest_of"])
     for number in range(rounds):
         barrier.wait(60)
-        time.sleep(process * number % 7 / 2_000)  # meet at different moments
         while True:
             try:
                 with Store.open(f"{folder}/{number}", create=True) as store:

@@ -12,7 +12,7 @@ from recrawl.errors import StoreBusy
 from recrawl.history import Store, schema
 from recrawl.history.database import WriterLock
 
-ROUNDS, PROCESSES = 12, 2
+ROUNDS, PROCESSES = 10, 2
 
 
 def test_a_store_that_came_to_be_meanwhile_is_kept(tmp_path):
