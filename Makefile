@@ -2,12 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast mutants torture check docs results papers bench clean
+.PHONY: demo test test-fast mutants torture check docs results papers bench lock clean
 
-.venv/.ready: pyproject.toml
+LOCK := requirements/dev.txt
+
+.venv/.ready: pyproject.toml $(LOCK)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,crawl,search,papers]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 demo: .venv/.ready  ## a web that changes while you watch, crawled twice and judged
@@ -51,6 +53,11 @@ papers: .venv/.ready  ## the papers' experiments, beside the papers' numbers
 
 bench: .venv/.ready  ## speed and memory, as ratios in one run
 	$(BIN)/python -m benchmarks --write
+
+lock: .venv/.ready  ## the newest versions that pyproject.toml allows, for every Python and platform
+	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+		--no-annotate --custom-compile-command 'make lock' \
+		--extra dev --extra crawl --extra search --extra papers pyproject.toml -o $(LOCK)
 
 clean:
 	rm -rf .venv demo build dist

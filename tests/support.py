@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from contextlib import redirect_stderr, redirect_stdout
 from io import BytesIO, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING
@@ -13,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from recrawl.history import Store
+from recrawl.errors import StoreBusy
+from recrawl.history import Store, schema
 from recrawl.lab.trace import read_trace
 from recrawl.model import DAY
 from recrawl.search.workload import Workload, build_workload
@@ -23,6 +25,13 @@ if TYPE_CHECKING:
 
     from recrawl.lab.trace import Trace
 
+#: Makes a store one of the first version.
+DOWNGRADE = """
+ALTER TABLE visits DROP COLUMN skipped; ALTER TABLE visits DROP COLUMN problem;
+ALTER TABLE pages DROP COLUMN failure; ALTER TABLE pages DROP COLUMN retries;
+ALTER TABLE pages DROP COLUMN returns; DROP TABLE moved;
+UPDATE meta SET value = '1' WHERE key = 'recrawl schema'
+"""
 BATCH = 300
 
 
@@ -53,6 +62,33 @@ def hold(path: str, ready, done) -> None:
         store.append(batch(0))
         ready.set()
         done.wait(60)
+
+
+def create_and_append(folder: str, rounds: int, process: int, barrier, results) -> None:
+    """In each round, create a store at once with other processes, and append to it.
+
+    All but the first process stop after they saw that there is no store: longer in each round, so
+    that the first has done nothing, something or everything by then. Reports how many visits were
+    acknowledged.
+    """
+    create = schema.create
+
+    def create_late(path: Path, detector: str) -> None:
+        time.sleep(0.25 * number * (process > 0))
+        create(path, detector)
+
+    schema.create = create_late
+    visits = batch(process).slice(0, 10).select(["url", "at", "digest", "digest_of"])
+    for number in range(rounds):
+        barrier.wait(60)
+        while True:
+            try:
+                with Store.open(f"{folder}/{number}", create=True) as store:
+                    added = store.append(visits).added
+                break
+            except StoreBusy:
+                time.sleep(0.1)  # each try reads the file, and the writer waits for readers
+        results.put((number, added))
 
 
 def write_trace(folder: Path, rows: list[tuple[str, float, int, str, list[str]]]) -> Path:

@@ -1,8 +1,11 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and files that only this user can have written."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+import secrets
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copymode
@@ -14,6 +17,8 @@ from recrawl.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+KEY_BYTES = 32
 
 #: What reading a damaged .npz or JSON file may raise.
 DAMAGED = (
@@ -37,7 +42,7 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
     path = path.resolve()
     new = path.with_name(f"{path.name}.{os.getpid()}.new")  # another process may be writing too
     try:
-        with new.open("wb") as file:
+        with new.open("w+b") as file:
             yield file
             sync(file)
         if path.exists():
@@ -79,3 +84,65 @@ def replace(new: Path, path: Path) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+@contextmanager
+def signed_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, as `whole_file`; it ends with a signature by a key of this user.
+
+    The signature holds for this path only.
+    """
+    key = _signing_key()
+    with whole_file(path) as file:
+        yield file
+        size = file.seek(0, os.SEEK_END)
+        file.write(_signature(file, size, path, key))
+
+
+@contextmanager
+def verified_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that `signed_file` wrote, to read; raises ValueError if anything else wrote to it."""
+    with path.open("rb") as file:
+        size = max(file.seek(0, os.SEEK_END) - KEY_BYTES, 0)
+        expected = _signature(file, size, path, _signing_key())
+        if not hmac.compare_digest(file.read(), expected):
+            raise ValueError("this user did not write it in this folder, or it was changed since")
+        file.seek(0)
+        yield file
+
+
+def _signature(file: IO[bytes], size: int, path: Path, key: bytes) -> bytes:
+    """The signature of the first `size` bytes; the file is then read up to there."""
+    digest = hmac.new(key, os.fsencode(path.resolve()) + b"\0", hashlib.sha256)
+    file.seek(0)
+    while size:
+        block = file.read(min(size, 2**20))
+        if not block:
+            raise EOFError("it was cut while it was read")
+        digest.update(block)
+        size -= len(block)
+    return digest.digest()
+
+
+def _signing_key() -> bytes:
+    """The key of this user, made at its first use; raises OSError if it cannot be kept."""
+    try:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    except RuntimeError as error:
+        raise OSError(f"this user has no home folder for a key: {error}") from error
+    path = state / "recrawl" / "key"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        new = path.with_name(f"key.{os.getpid()}.new")
+        new.touch(mode=0o600)
+        try:
+            new.write_bytes(secrets.token_bytes(KEY_BYTES))
+            os.link(new, path)  # unlike `replace`, it keeps the key that another process made
+        except FileExistsError:
+            pass
+        finally:
+            new.unlink(missing_ok=True)
+    key = path.read_bytes()
+    if len(key) != KEY_BYTES:
+        raise OSError(f"the key {path} must have {KEY_BYTES} bytes; remove it, and one is made")
+    return key

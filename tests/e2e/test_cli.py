@@ -369,11 +369,12 @@ def test_evolve_writes_a_policy_that_replay_and_plan_take(path, tmp_path, monkey
     recrawl("world", "brdc", "--pages", 300, "--days", 20, "-o", trace)
     done = recrawl("evolve", trace, "-o", policy, "--terminals", "n,X,t,rate", "--explore", "20%")
     assert done.returncode == 0, done.stderr
-    formula, _latex, head, ours, known = done.stdout.splitlines()
+    formula, _latex, head, ours, known, oldest = done.stdout.splitlines()
     assert json.loads(policy.read_text())["formula"] == formula
     assert "train" in head
     assert ours.startswith("this formula")
     assert known.startswith("t * X")
+    assert oldest.startswith("t  ")
     again = recrawl("evolve", trace, "-o", policy, "--terminals", "n,X,t,rate", "--explore", "20%")
     assert again.stdout == done.stdout
     replayed = recrawl("replay", trace, "--policy", policy, "--budget", "5%", "--json", "-")

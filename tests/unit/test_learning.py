@@ -18,7 +18,7 @@ from recrawl.evolve.terminals import page_terminals
 from recrawl.evolve.text import parse
 from recrawl.lab import learn as learning
 from recrawl.lab.changes import changes_of, column_of, observed_share
-from recrawl.lab.learn import PARTS, learn, split_trace, thirds
+from recrawl.lab.learn import PARTS, EvolutionResult, learn, split_trace, thirds
 from recrawl.lab.metrics import daily
 from recrawl.lab.replay import replay
 from recrawl.lab.trace import read_trace
@@ -344,11 +344,47 @@ def test_the_output_is_checked_before_anything_is_bred(tmp_path, monkeypatch):
         assert says in done.stderr.replace("\n", " ")
 
 
+def test_a_formula_that_loses_to_one_without_learning_is_not_handed_out(tmp_path):
+    bits_trace(tmp_path)
+    out = tmp_path / "policy.json"
+    done = command("evolve", tmp_path, "-o", out, "--terminals", "n")
+    assert done.returncode == 1
+    assert not out.exists()
+    ours, known, oldest = (line.split() for line in done.stdout.splitlines()[-3:])
+    assert (ours[:2], known[:3], oldest[0]) == (["this", "formula"], ["t", "*", "X"], "t")
+    assert float(ours[-1]) < max(float(known[-1]), float(oldest[-1]))
+    assert "no policy was written" in done.stderr.replace("\n", " ")
+    anyway = command("evolve", tmp_path, "-o", out, "--terminals", "n", "--anyway")
+    assert anyway.returncode == 0
+    assert anyway.stdout == done.stdout
+    assert out.exists()
+
+
+@pytest.mark.parametrize(
+    ("ours", "known", "oldest", "loses"),
+    [(0.5, 0.5, 0.5, False), (0.5, 0.6, 0.1, True), (0.5, 0.1, 0.6, True), (0.5, 0.4, 0.4, False)],
+)
+def test_a_formula_loses_by_its_test_score_alone(ours, known, oldest, loses):
+    formula = Formula(parse("n", ("n",)), 1.0, {})
+    parts = [{"train": 1.0 - x, "validation": 1.0 - x, "test": x} for x in (ours, known, oldest)]
+    assert EvolutionResult(formula, *parts).loses == loses
+
+
 def test_evolve_with_seeds_and_thirds(tmp_path):
     bits_trace(tmp_path)
     out = tmp_path / "policy.json"
     done = command(
-        "evolve", tmp_path, "-o", out, "--seeds", 2, "--split", "time", "--fitness", "ncg"
+        "evolve",
+        tmp_path,
+        "-o",
+        out,
+        "--seeds",
+        2,
+        "--split",
+        "time",
+        "--fitness",
+        "ncg",
+        "--anyway",
     )
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[-3:]] == ["seed", "0", "1"]

@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import BATCH, hold
+from support import BATCH, DOWNGRADE, hold
 
 import recrawl
 from recrawl.errors import BadInput, BadUrl, StoreBusy, StoreInvalid, StoreNotFound
@@ -20,13 +20,6 @@ from recrawl.model import DAY, FAILURES
 
 A, B = "https://a.example/", "https://b.example/x"
 START = 1_767_225_600.0
-#: Makes a store one of the first version.
-DOWNGRADE = """
-ALTER TABLE visits DROP COLUMN skipped; ALTER TABLE visits DROP COLUMN problem;
-ALTER TABLE pages DROP COLUMN failure; ALTER TABLE pages DROP COLUMN retries;
-ALTER TABLE pages DROP COLUMN returns; DROP TABLE moved;
-UPDATE meta SET value = '1' WHERE key = 'recrawl schema'
-"""
 
 
 def column(store: Store, sql: str) -> list[object]:

@@ -1,4 +1,9 @@
-"""Saves the learned state beside the store, in numbered files of arrays, and loads the newest."""
+"""Saves the learned state beside the store, in numbered files of arrays, and loads the newest.
+
+A file is loaded only if this user wrote it in this folder, and only if every array in it has the
+type, the shape and the range that the compiled code relies on. Else everything is learned again
+from the store: a store of somebody else, or one that was moved, takes longer the first time.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.auto import copies, features, group_days, trees
+from recrawl.auto.check_saved import check_learner, check_state
 from recrawl.auto.copies import CopyFeatures
 from recrawl.auto.features import FeatureState
 from recrawl.auto.group_days import GroupDays
@@ -17,7 +23,7 @@ from recrawl.auto.learner import Learner
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
 from recrawl.auto.trees import BoostedTrees
-from recrawl.files import DAMAGED, whole_file
+from recrawl.files import DAMAGED, signed_file, verified_file
 from recrawl.neighbours.vectors import TextSpace, TextVectors
 
 if TYPE_CHECKING:
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 #: The version of the format, and what the shapes of arrays depend on. Other files are not loaded.
 FORMAT = [
-    5,
+    6,
     group_days.DAYS_KEPT,
     features.N_NEIGHBOURS,
     copies.DIMS,
@@ -62,7 +68,7 @@ def save(model: HitModel, folder: Path, event: str) -> Path:
     tree = [_to_json(part, arrays) for part in (model.state, model.learner)]
     about = {"format": FORMAT, "tree": tree}
     file = folder / f"auto-{event}-{number:06}.npz"
-    with whole_file(file) as stream:
+    with signed_file(file) as stream:
         np.savez(stream, about=np.array(json.dumps(about)), **arrays)
     for outdated in old[: 1 - FILES_KEPT]:
         outdated.unlink(missing_ok=True)
@@ -76,16 +82,16 @@ def load(model: HitModel, folder: Path, event: str, today: int) -> None:
     """
     for file in reversed(versions(folder, event)):
         try:
-            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            with verified_file(file) as stream, np.load(stream, allow_pickle=False) as arrays:
                 about = json.loads(str(arrays["about"]))
                 if about["format"] != FORMAT:
                     continue
                 state, learner = (_from_json(part, arrays) for part in about["tree"])
-            _check(state, model.state)
-            _check(learner, model.learner)
-        except DAMAGED as error:
+            check_state(state, event)
+            check_learner(learner)
+        except (*DAMAGED, AttributeError) as error:
             log.warning(
-                "%s is damaged: %s. An older version is used, or everything is learned again.",
+                "%s is not used: %s. An older version is, or everything is learned again.",
                 file,
                 error,
             )
@@ -95,11 +101,6 @@ def load(model: HitModel, folder: Path, event: str, today: int) -> None:
         learner.seed = model.learner.seed
         model.state, model.learner = state, learner
         return
-
-
-def _check(loaded: object, new: object) -> None:
-    if vars(loaded).keys() != vars(new).keys():
-        raise ValueError("parts are missing")
 
 
 def versions(folder: Path, event: str) -> list[Path]:

@@ -69,6 +69,10 @@ def evolve(
         typer.Option("--pareto", help="Seek both change ratio and freshness, and show the front."),
     ] = False,
     impute: Impute = False,
+    anyway: Annotated[
+        bool,
+        typer.Option("--anyway", help="Write the policy even if t * X or t is better than it."),
+    ] = False,
 ) -> None:
     """Learn a score function from a trace; `--policy FILE` uses it."""
     check_output(output, "--out")
@@ -91,8 +95,15 @@ def evolve(
             impute=impute,
             progress=lambda done, of, leader: bar(done, of, _leader(leader)),
         )
-    learned.save(output)
     _show(learned)
+    if learned.loses and not anyway:
+        say(
+            "On the test pages this formula loses to one that needs no learning, so no policy was "
+            "written. Give a longer trace or more --seeds, or --anyway to write it all the same.",
+            err,
+        )
+        raise typer.Exit(1)
+    learned.save(output)
     if learned.observed < 1:
         say(
             f"The truth is known for {learned.observed:.1%} of the pages and cycles; elsewhere a "
@@ -110,7 +121,11 @@ def _show(learned: EvolutionResult) -> None:
     say(write(learned.formula.expression))
     say(latex(learned.formula.expression))
     table = Table("", *learned.scores, box=None, pad_edge=False)
-    for name, scores in (("this formula", learned.scores), ("t * X", learned.known)):
+    for name, scores in (
+        ("this formula", learned.scores),
+        ("t * X", learned.known),
+        ("t", learned.oldest),
+    ):
         table.add_row(name, *(f"{score:.4f}" for score in scores.values()))
     out.print(table)
     if len(learned.by_seed) > 1:

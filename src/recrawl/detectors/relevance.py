@@ -12,7 +12,7 @@ from numba import njit
 from scipy.sparse import csr_matrix
 
 from recrawl.errors import BadInput
-from recrawl.files import DAMAGED
+from recrawl.files import DAMAGED, verified_file
 from recrawl.search.curves import scores_at
 from recrawl.search.impact import saved_corpus, saved_lists
 from recrawl.search.queries import read_workload
@@ -97,7 +97,7 @@ class TopScores:
     @staticmethod
     def read(file: str, top: int) -> TopScores:
         try:
-            with Path(file).open("rb") as opened, np.load(opened) as saved:
+            with verified_file(Path(file)) as opened, np.load(opened) as saved:
                 score, needed = scoring(str(saved["by"])), scores_at(top, saved["curves"])
                 lists, corpus = saved_lists(saved), saved_corpus(saved)
                 return TopScores(saved["vocabulary"], lists, corpus, score, needed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from recrawl.history import foreign
 from recrawl.history.arrow import micros, times, values
 from recrawl.history.fold import COUNTS, TIMES, PageState
 
@@ -60,8 +61,11 @@ def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32]
         """SELECT row, page_id, given.first_seen < pages.first_seen AS earlier
         FROM given JOIN pages USING (key, url)"""
     ).fetchnumpy()
+    count = _count(connection, "pages")
+    known = np.ma.filled(stored["page_id"], -1)
+    foreign.require("pages.page_id must be 0, 1, 2, …", known >= 0, known < count)
     page_id = np.full(len(pages), -1, np.int32)
-    page_id[stored["row"]] = stored["page_id"]
+    page_id[stored["row"]] = known
     if stored["earlier"].any():
         connection.execute(
             """UPDATE pages SET first_seen = least(given.first_seen, pages.first_seen)
@@ -69,7 +73,7 @@ def register(connection: Connection, pages: pa.Table) -> tuple[NDArray[np.int32]
         )
     new = np.flatnonzero(page_id < 0)
     if new.size:
-        page_id[new] = _count(connection, "pages") + np.arange(len(new))
+        page_id[new] = count + np.arange(len(new))
         _insert(connection, pages.take(pa.array(new)), page_id[new])
     connection.unregister("given")
     return page_id, len(new)
@@ -115,6 +119,7 @@ def load(connection: Connection, page_id: NDArray[np.int32]) -> KnownPages:
     connection.register("wanted", pa.table({"page_id": page_id}))
     stored = connection.sql(_LOAD).to_arrow_table()
     connection.unregister("wanted")
+    _check(stored, page_id)
     columns = {name: values(stored[name], np.nan) for name in ("bytes", "seconds")}
     columns |= {name: micros(stored[name]) for name in TIMES}
     columns |= {
@@ -124,6 +129,14 @@ def load(connection: Connection, page_id: NDArray[np.int32]) -> KnownPages:
     url = stored["url"].combine_chunks()
     rewound = np.zeros(len(page_id), np.bool_)
     return KnownPages(page_id, url, PageState(**columns), copy, micros(stored["links_at"]), rewound)
+
+
+def _check(stored: pa.Table, page_id: NDArray[np.int32]) -> None:
+    foreign.check_ids(values(stored["page_id"], -1), page_id)
+    for name in ("url", *COUNTS, "exposure", "recent", "gone"):
+        foreign.require(f"pages.{name} must be filled", stored[name].null_count == 0)
+    for name in (*COUNTS, "exposure"):
+        foreign.require(f"pages.{name} must be 0 or more", values(stored[name]) >= 0)
 
 
 def save(connection: Connection, known: KnownPages) -> None:

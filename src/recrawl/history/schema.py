@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+import time
 from typing import TYPE_CHECKING
 
-from recrawl.errors import StoreError, StoreInvalid
+from recrawl.errors import StoreBusy, StoreError, StoreInvalid
 from recrawl.files import replace
+from recrawl.history import foreign
 from recrawl.history.database import DATABASE, WriterLock, connect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from duckdb import DuckDBPyConnection
+
 VERSION = 3
+CREATION_SECONDS = 60.0  #: to wait for another process that creates the same store
 _KEY = "recrawl schema"
 
 # Stores of version 1 may lack the last two tables. In them a visit without a request was one that
@@ -58,41 +62,62 @@ def readable(columns: str, version: int) -> str:
 
 
 def create(path: Path, detector: str) -> None:
-    """Create an empty store in a folder, whole or not at all."""
+    """Create an empty store in a folder, whole or not at all, unless it has one by now."""
     try:
         path.mkdir(parents=True, exist_ok=True)
+        lock = _lock_to_create(path)
+        try:
+            # Another process may have created the store, and written to it, before we had the lock.
+            if not (path / DATABASE).exists():
+                _create(path, detector)
+        finally:
+            lock.release()
     except OSError as error:
         raise StoreError(f"No store can be made at {path}: {error.strerror}.") from error
-    lock = WriterLock(path)
-    lock.acquire()
+
+
+def _lock_to_create(path: Path) -> WriterLock:
+    """The right to write, once nobody else has it, or no right if the store exists meanwhile."""
+    lock, deadline = WriterLock(path), time.monotonic() + CREATION_SECONDS
+    while not (path / DATABASE).exists():
+        try:
+            lock.acquire()
+            break
+        except StoreBusy:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+    return lock
+
+
+def _create(path: Path, detector: str) -> None:
     new = path / f"{DATABASE}.new"
-    new.unlink(missing_ok=True)
-    try:
-        with connect(path, write=True, name=new.name) as connection:
-            connection.begin()
-            connection.execute(files(__package__).joinpath("schema.sql").read_text())
-            connection.execute(
-                "INSERT INTO meta VALUES (?, ?), ('detector', ?)", [_KEY, str(VERSION), detector]
-            )
-            connection.commit()
-        replace(new, path / DATABASE)
-    finally:
-        lock.release()
+    for left in (new, new.with_name(f"{new.name}.wal")):  # by a process that was killed
+        left.unlink(missing_ok=True)
+    with connect(path, write=True, name=new.name) as connection:
+        connection.begin()
+        connection.execute(foreign.schema())
+        connection.execute(
+            "INSERT INTO meta VALUES (?, ?), ('detector', ?)", [_KEY, str(VERSION), detector]
+        )
+        connection.commit()
+    replace(new, path / DATABASE)
 
 
 def read(path: Path) -> tuple[str, int]:
     """The detector of a store, and the version of its tables."""
     with connect(path) as connection:
-        tables = {row[0] for row in connection.execute("SHOW TABLES").fetchall()}
-        rows = connection.execute("FROM meta").fetchall() if "meta" in tables else []
-    meta = dict(rows)
-    version = meta.get(_KEY)
-    if version is None:
+        meta = _meta(connection)
+        version = meta.get(_KEY) or ""
+        if version.isdecimal() and int(version) <= VERSION:
+            older = int(version) < VERSION
+            foreign.check_tables(connection, path / DATABASE, older=older)
+    if not version:
         raise StoreInvalid(
             f"{path / DATABASE} is a DuckDB file but not a recrawl store. Nothing was touched; "
             "give another folder."
         )
-    if not version.isdigit() or "detector" not in meta:
+    if not version.isdecimal() or "detector" not in meta:
         raise StoreInvalid(f"The table meta of {path / DATABASE} is damaged. Nothing was touched.")
     if int(version) > VERSION:
         raise StoreInvalid(
@@ -100,6 +125,14 @@ def read(path: Path) -> tuple[str, int]:
             "Nothing was touched; upgrade recrawl."
         )
     return meta["detector"], int(version)
+
+
+def _meta(connection: DuckDBPyConnection) -> dict[str, str]:
+    """The table meta; empty if there is no such table. A view of that name is not read."""
+    tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+    if ("meta",) not in tables:
+        return {}
+    return dict(connection.execute("SELECT key::VARCHAR, value::VARCHAR FROM meta").fetchall())
 
 
 def upgrade(path: Path) -> None:
@@ -114,4 +147,5 @@ def upgrade(path: Path) -> None:
             for statement in _UPGRADES[older]:
                 connection.execute(statement)
         connection.execute("UPDATE meta SET value = ? WHERE key = ?", [str(VERSION), _KEY])
+        foreign.check_tables(connection, path / DATABASE, older=False)
         connection.commit()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from recrawl.history.foreign import require
 from recrawl.model import Signals
 
 if TYPE_CHECKING:
@@ -29,6 +32,10 @@ def read(connection: Connection) -> Signals | None:
     if "signals" not in tables:
         return None
     columns = connection.execute(_READ).fetchnumpy()
+    for name, column in columns.items():
+        require(f"signals.{name} must be filled", ~np.ma.getmaskarray(column))
+        if column.dtype.kind == "f":
+            require(f"signals: {name} must be a number", np.isfinite(np.ma.getdata(column)))
     return Signals(**columns) if len(columns["page_id"]) else None
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from recrawl import registry
 from recrawl.errors import BadInput, StoreInvalid, StoreNotFound
-from recrawl.history import append, schema, signals_table
+from recrawl.history import append, foreign, schema, signals_table
 from recrawl.history.database import DATABASE, WriterLock, connect
 from recrawl.model import Intervals, Outlinks, Pages
 from recrawl.public import public
@@ -126,9 +126,15 @@ class Store:
         """The columns of every page, in the order of page ids."""
         with self._connect() as connection:
             columns = connection.execute(schema.readable(_PAGES, self._version)).fetchnumpy()
+            [(hosts, visits)] = connection.execute(_SIZES).fetchall()
         order = _order(columns["page_id"])
-        ordered: dict[str, Any] = {n: _plain(c)[order] for n, c in columns.items()}
-        return Pages(**ordered, source=self)
+        columns = {name: column[order] for name, column in columns.items()}
+        foreign.check_pages(columns, hosts, visits)
+        plain: dict[str, Any] = {name: _plain(column) for name, column in columns.items()}
+        for name in ("bytes", "seconds"):  # as the source says: anything
+            known = (plain[name] >= 0.0) & (plain[name] < np.inf)
+            plain[name] = np.where(known, plain[name], np.nan)
+        return Pages(**plain, source=self)
 
     def signals(self) -> Signals | None:
         """The changes that sitemaps and feeds claim; None if there are no claims."""
@@ -154,11 +160,15 @@ class Store:
 
     def urls(self, page_id: IntArray) -> Sequence[str]:
         with self._connect() as connection:
-            wanted = _wanted(page_id)  # noqa: F841  # DuckDB finds it by name
+            connection.register("wanted", _wanted(page_id))
             rows = connection.execute(
                 "SELECT url FROM pages JOIN wanted USING (page_id) ORDER BY wanted.row"
             ).fetchnumpy()
-        return list(rows["url"])
+        urls = list(rows["url"])
+        foreign.require("pages must have each page once", len(urls) == len(page_id))
+        web = (isinstance(url, str) and url.startswith(("http://", "https://")) for url in urls)
+        foreign.require("pages.url must be an http(s) URL", all(web))
+        return urls
 
     def page_id(self, url: str) -> int | None:
         """The id of a page by its canonical URL."""
@@ -168,8 +178,9 @@ class Store:
 
     def intervals(self, page_id: IntArray, *, never_seen: bool = False) -> Intervals:
         with self._connect() as connection:
-            wanted = _wanted(page_id)  # noqa: F841
+            connection.register("wanted", _wanted(page_id))
             rows = connection.execute(_NEVER_SEEN if never_seen else _INTERVALS).fetchnumpy()
+        foreign.check_intervals(rows)
         start = np.searchsorted(rows["row"], np.arange(len(page_id) + 1))
         return Intervals(
             start=start.astype(np.int64),
@@ -183,14 +194,16 @@ class Store:
     def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array:
         n = MAX_CHARACTERS if characters is None else characters
         with self._connect() as connection:
-            wanted = _wanted(page_id)  # noqa: F841
+            connection.register("wanted", _wanted(page_id))
             rows: pa.Table = connection.sql(_TEXTS, params=[n]).to_arrow_table()
+        foreign.require("contents must have a page once", len(rows) == len(page_id))
         return rows["text"].cast(pa.large_string()).combine_chunks()
 
     def outlinks(self, page_id: IntArray) -> Outlinks:
         with self._connect() as connection:
-            wanted = _wanted(page_id)  # noqa: F841
+            connection.register("wanted", _wanted(page_id))
             rows: pa.Table = connection.sql(_OUTLINKS).to_arrow_table()
+        foreign.require("links.target must be filled", rows["target"].null_count == 0)
         named = rows["target"].combine_chunks().dictionary_encode()
         key = keys(named.dictionary.to_pylist())
         start = np.searchsorted(rows["row"].to_numpy(), np.arange(len(page_id) + 1))
@@ -198,7 +211,7 @@ class Store:
 
     def n_links(self, page_id: IntArray) -> IntArray:
         with self._connect() as connection:
-            wanted = _wanted(page_id)  # noqa: F841
+            connection.register("wanted", _wanted(page_id))
             rows = connection.sql(_N_LINKS).fetchnumpy()
         return _plain(rows["n"])
 
@@ -208,7 +221,7 @@ class Store:
         They come from the visit that brought the copy, or from a 304 since then.
         """
         with self._connect() as connection:
-            wanted = _wanted(page_id)  # noqa: F841
+            connection.register("wanted", _wanted(page_id))
             rows = connection.execute(_VALIDATORS).fetchall()
         return [etag for etag, _ in rows], [modified for _, modified in rows]
 
@@ -256,6 +269,7 @@ SELECT page_id, key, host_id AS host, site_id AS site, {_seconds("first_seen")},
        failure, retries, returns, flips, bytes, seconds
 FROM pages JOIN hosts USING (host_id)
 """  # noqa: S608
+_SIZES = "SELECT (SELECT count(*) FROM hosts), (SELECT count(*) FROM visits)"
 _INTERVALS = """
 SELECT row, days, changed, epoch_us(visits.at) / 1e6 AS "at",
        coalesce(epoch_us(last_modified) / 1e6, 'nan'::DOUBLE) AS modified,

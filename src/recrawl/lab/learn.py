@@ -46,12 +46,14 @@ SPLITS = ("pages", "time")
 class EvolutionResult(Results):
     """A score function, and its scores where it was evolved, where it was chosen, and elsewhere.
 
-    Iterating gives one row for the formula and one for t·X, with a column for each part.
+    Iterating gives one row for the formula, one for t·X and one for t, the oldest copy first, with
+    a column for each part.
     """
 
     formula: Formula
     scores: dict[str, float]  #: by part: train, validation, test
     known: dict[str, float]  #: scores of t·X, for comparison
+    oldest: dict[str, float]  #: scores of t, for comparison
     observed: float = 1.0  #: share of all pages and cycles that the trace observed, not assumed
     by_seed: list[dict[str, Any]] = field(default_factory=list)  #: what each seed alone would give
     front: list[tuple[str, float, float]] = field(default_factory=list)  #: formulas, on test pages
@@ -60,7 +62,13 @@ class EvolutionResult(Results):
         return [
             {"formula": write(self.formula.expression), **self.scores},
             {"formula": "t * X", **self.known},
+            {"formula": "t", **self.oldest},
         ]
+
+    @property
+    def loses(self) -> bool:
+        """Whether t·X or t, which nobody has to learn, is better on the test part."""
+        return self.scores["test"] < max(self.known["test"], self.oldest["test"])
 
     def __repr__(self) -> str:
         formula, score = write(self.formula.expression), self.scores["test"]
@@ -123,7 +131,10 @@ def learn(
     kept = choose.pool(runs)
     chosen = choose.one(kept, worlds["validation"])
     scores = {part: _mean(measures[0], world, chosen) for part, world in worlds.items()}
-    known = parse("t * X", ("t", "X"))
+    known, oldest = (
+        {part: _mean(measures[0], world, parse(text, used)) for part, world in worlds.items()}
+        for text, used in (("t * X", ("t", "X")), ("t", ("t",)))
+    )
     observed = observed_share(lived, every=every)
     made = {
         "trace": trace.name,
@@ -142,7 +153,8 @@ def learn(
     return EvolutionResult(
         Formula(parse(write(chosen), chosen.used()), every / DAY, made),
         scores,
-        {part: _mean(measures[0], world, known) for part, world in worlds.items()},
+        known,
+        oldest,
         observed,
         [choose.summary(run, worlds, seed + i) for i, run in enumerate(runs)],
         [_point(tree.simple, worlds["test"]) for tree in kept] if pareto else [],

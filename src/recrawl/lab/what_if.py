@@ -179,7 +179,7 @@ def _links(store: Store, seen: Observations, row: IntArray, pages: dict[str, Any
     """The links of each version, from the times during which the store saw them."""
     visits = np.unique(row)  # a certain version and the assumed one after it share their visit
     page = seen.page[visits]
-    wanted = pa.table(  # noqa: F841  # DuckDB finds it by name
+    wanted = pa.table(
         {
             "number": np.arange(len(visits)),
             "page_id": pages["page_id"][page],
@@ -187,6 +187,7 @@ def _links(store: Store, seen: Observations, row: IntArray, pages: dict[str, Any
         }
     )
     with connect(store.path) as connection:
+        connection.register("wanted", wanted)
         links = connection.sql(_LINKS).to_arrow_table()
     builder = LinkTableBuilder()
     builder.add(pages["url"][page].tolist(), links["links"].combine_chunks())

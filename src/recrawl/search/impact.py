@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from recrawl.files import whole_file
+from recrawl.files import signed_file, verified_file
 from recrawl.model import DAY
 from recrawl.search.answers import answer_queries
 from recrawl.search.gain import estimate_gains
@@ -235,7 +235,7 @@ class SearchImpact:
                 "holding": self.corpus.holding,
                 "among": (self.corpus.documents, self.corpus.length),
             }
-        with whole_file(folder / FILE) as file:
+        with signed_file(folder / FILE) as file:
             np.savez(file, mark=self.key, **columns)
         self.terms.tidy(folder)
 
@@ -244,11 +244,11 @@ class SearchImpact:
         file = folder / FILE
         if not file.is_file():
             return
-        with file.open("rb") as opened, np.load(opened) as saved:
+        with verified_file(file) as opened, np.load(opened, allow_pickle=False) as saved:
             if str(saved["mark"]) != self.key:
                 return
             self.terms = PageTerms.load(
-                folder, *(saved[name] for name in ("begin", "many", "length", "where"))
+                folder, *(saved[name] for name in ("begin", "many", "length", "where", "pairs"))
             )
             for name, (key, _) in COLUMNS.items():
                 setattr(self, name, saved[key])

@@ -7,7 +7,8 @@ dropped once they are half of all.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -74,7 +75,7 @@ class PageTerms:
         self.pairs[self.used : end, 0], self.pairs[self.used : end, 1] = new.term, new.count
         self.used = end
 
-    def save(self, folder: Path) -> dict[str, IntArray]:
+    def save(self, folder: Path) -> dict[str, NDArray[Any]]:
         """Write the new pairs; returns the columns that `load` needs to find them."""
         with (folder / FILE.format(self.packed)).open("r+b" if self.saved else "wb") as file:
             file.seek(self.saved * self.pairs.itemsize * 2)
@@ -82,7 +83,8 @@ class PageTerms:
             sync(file)
         self.saved = self.used
         where = np.array([self.used, self.packed])
-        return {"begin": self.begin, "many": self.n_terms, "length": self.length, "where": where}
+        columns = {"begin": self.begin, "many": self.n_terms, "length": self.length}
+        return columns | {"where": where, "pairs": _digest(self.pairs[: self.used])}
 
     def tidy(self, folder: Path) -> None:
         """Remove files that are no longer used."""
@@ -92,11 +94,23 @@ class PageTerms:
 
     @staticmethod
     def load(
-        folder: Path, begin: IntArray, many: IntArray, length: IntArray, where: IntArray
+        folder: Path,
+        begin: IntArray,
+        many: IntArray,
+        length: IntArray,
+        where: IntArray,
+        digest: NDArray[np.uint8],
     ) -> PageTerms:
+        """What `save` wrote; raises ValueError if the file of pairs is another one."""
         used, packed = where.tolist()
         pairs = np.fromfile(folder / FILE.format(packed), np.int32, 2 * used).reshape(used, 2)
+        if not np.array_equal(_digest(pairs), digest):
+            raise ValueError("the file of terms was changed since")
         return PageTerms(begin, many, length, pairs, used, used, packed)
+
+
+def _digest(pairs: NDArray[np.int32]) -> NDArray[np.uint8]:
+    return np.frombuffer(blake2b(pairs.tobytes()).digest(), np.uint8)
 
 
 @njit(cache=True, nogil=True)
