@@ -86,8 +86,8 @@ def test_a_page_is_picked_after_the_wait_that_was_predicted(crawl):
 def test_why_a_page_is_not_in_the_plan(crawl):
     assert "cap" in verdict(crawl, f"{H}8", Budget(fetches=5, host_cap=1))
     assert "allows no visit" in verdict(
-        crawl, f"{H}8", Budget(fetches=5, host_delay=2 * DAY)
-    ) or "leaves nothing" in verdict(crawl, f"{H}8", Budget(fetches=5, host_delay=2 * DAY))
+        crawl, f"{H}8", Budget(fetches=5, host_cap=0)
+    ) or "leaves nothing" in verdict(crawl, f"{H}8", Budget(fetches=5, host_cap=0))
     assert "leaves nothing" in verdict(crawl, f"{H}8", 0)
     assert "says never" in verdict(crawl, f"{H}8", 5, rules=[Rule("*", never=True)])
     assert "least interval" in verdict(crawl, f"{H}8", 5, rules=[Rule("*8", min_interval=90 * DAY)])

@@ -11,7 +11,7 @@ from support import GivenScores
 from recrawl.checks import sample_pages
 from recrawl.checks.sample import SampleHistory
 from recrawl.model import DAY, FAILURES, Budget
-from recrawl.planner import explain, plan
+from recrawl.planner import Rule, explain, plan
 from recrawl.planner.failing import answer_chances, retry_seconds
 from recrawl.planner.plan import DISCOVERED, RETRIED, SCORED, expected
 
@@ -82,9 +82,9 @@ def test_new_pages_are_judged_by_the_visited_ones_of_their_host():
 
 
 def test_a_host_that_is_down_is_doubted_the_longer_it_lasts():
-    """Host 0 is down for 8 days since its last answer, and rested a day; host 1 answered later."""
+    """Host 0 failed for 4 days and rested for one; host 1 answered since."""
     seen = np.array([NOW - 9 * DAY] * 4 + [NOW - 9 * DAY, NOW - 60.0])
-    tried = np.array([NOW - DAY] * 3 + [NOW - 9 * DAY, NOW - DAY, NOW - 60.0])
+    tried = np.array([NOW - 5 * DAY, NOW - DAY, NOW - DAY, NOW - 9 * DAY, NOW - DAY, NOW - 60.0])
     some = pages(
         6,
         host=[0, 0, 0, 0, 1, 1],
@@ -93,16 +93,14 @@ def test_a_host_that_is_down_is_doubted_the_longer_it_lasts():
         last_visit=seen,
         last_attempt=tried,
     )
-    doubt = 1 / (1 + 8)
+    doubt = 1 / (1 + 4)
     np.testing.assert_allclose(answer_chances(some, NOW), [0.4 * doubt] * 3 + [doubt, 0.4, 1.0])
     later = answer_chances(some, NOW + 15 * DAY)
-    assert later[3] == pytest.approx(16 / (16 + 8)), "a rest makes its return likelier"
+    assert later[3] == pytest.approx(16 / (16 + 4)), "a rest makes its return likelier"
     missing = replace(some, failure=np.full(6, MISSING))
     assert answer_chances(missing, NOW)[3] == 1.0, "a missing page says nothing of its host"
     single = replace(some, failures=np.array([1, 0, 0, 0, 1, 0]))
     assert answer_chances(single, NOW)[3] == 1.0, "nor does one page that timed out"
-    never = replace(some, last_visit=np.full(6, np.nan), first_seen=np.full(6, NOW - 5 * DAY))
-    assert answer_chances(never, NOW)[0] == pytest.approx(0.4 / (1 + 4)), "down since it is known"
 
 
 def test_an_unlikely_answer_lowers_good_and_bad_scores_alike():
@@ -191,6 +189,35 @@ def test_no_host_takes_more_than_its_share_while_others_have_pages():
     assert len(rows) == 1200, "what others do not need goes to the large host after all"
     rows, _ = drawn(some, score, Budget(fetches=500))
     assert (host[rows] == 0).all()
+
+
+def test_failing_and_explored_pages_have_their_turn_on_a_single_host():
+    failing = np.arange(200) < 50
+    some = pages(
+        200,
+        failures=failing.astype(int),
+        failure=np.full(200, SERVER),
+        last_attempt=np.where(failing, NOW - 90 * DAY, NOW - 3600.0),
+        last_visit=np.where(np.arange(200) > 190, NOW - DAY, NOW - 3600.0),
+    )
+    score = np.where(np.arange(200) > 190, 0.0, 1.0)
+    budget = Budget(fetches=100, explore=0.05, retry=0.1, host_share=0.8)
+    _, why = drawn(some, score, budget)
+    assert np.bincount(why, minlength=6).tolist() == [0, 0, 0, 85, 5, 10]
+
+
+def test_pins_are_above_shares():
+    host = np.repeat([0, 1], 50)
+    rules = [Rule("https://example.org/*", pin=True)]
+    rows, _ = drawn(
+        pages(100, host=host), 1.0 - host, Budget(fetches=40, host_share=0.5), rules=rules
+    )
+    assert (host[rows] == 0).all()
+
+
+def test_a_slow_host_gets_one_page_at_least():
+    rows, _ = drawn(pages(3, seconds=[12.0] * 3), np.ones(3), Budget(host_delay=1.0, every=10.0))
+    assert len(rows) == 1
 
 
 def test_a_host_gets_no_more_than_its_delay_allows():

@@ -127,7 +127,7 @@ _KIND_OF_PROBLEM = {
     "timeout": FAILURES.index("timeout"),
     "dns": FAILURES.index("no such host"),
     ROBOTS_FORBIDS: FAILURES.index("robots.txt"),
-    ROBOTS_UNREACHABLE: FAILURES.index("robots.txt"),
+    ROBOTS_UNREACHABLE: FAILURES.index("server error"),
     NOT_PUBLIC: FAILURES.index("not public"),
 }
 

@@ -28,31 +28,38 @@ class Allowance:
     cost: FloatArray  #: one row per page: bytes, seconds; empty where neither is limited
     cost_left: FloatArray  #: bytes, seconds
     taken: BoolArray
-    host_share: float = np.inf  #: most fetches from one host until `lift_shares`
+    host_share: float = np.inf  #: most fetches from one host in a fair choice
 
     def __post_init__(self) -> None:
-        self._beyond_share = np.maximum(self.host_left - self.host_share, 0.0)
-        self.host_left = np.minimum(self.host_left, self.host_share).astype(np.int64)
+        self._share_left = np.full(len(self.host_left), min(self.host_share, len(self.taken)))
 
-    def lift_shares(self) -> None:
-        """Allow hosts more than their share, up to their caps."""
-        self.host_left += self._beyond_share.astype(np.int64)
-        self._beyond_share[:] = 0.0
+    def take(
+        self,
+        candidates: IntArray,
+        score: FloatArray,
+        ties: KeyArray,
+        quota: int,
+        *,
+        is_fair: bool = True,
+    ) -> IntArray:
+        """Choose up to `quota` of the candidate rows, best first; NaN scores come last.
 
-    def take(self, candidates: IntArray, score: FloatArray, ties: KeyArray, quota: int) -> IntArray:
-        """Choose up to `quota` of the candidate rows, best first; NaN scores come last."""
+        A fair choice keeps to the shares of hosts, any choice to their caps.
+        """
         if quota == 0 or not candidates.size:
             return candidates[:0]
         if self.taken.any():
             candidates = candidates[~self.taken[candidates]]
         worth = score[candidates]
         worth[np.isnan(worth)] = -np.inf
-        ties = ties[candidates]
+        ties, left = ties[candidates], self.host_left
+        if is_fair:
+            left = np.minimum(left, np.maximum(self._share_left, 0.0)).astype(np.int64)
         if self.cost.size:
             best = _best(worth, ties, len(worth))
-            best = best[self._fitting(candidates[best], quota)]
-        elif self.host_left.size:
-            rows = self._within_caps(worth, ties, self.host[candidates], quota)
+            best = best[self._fitting(candidates[best], quota, left)]
+        elif left.size:
+            rows = self._within_caps(worth, ties, self.host[candidates], quota, left)
             best = rows[_best(worth[rows], ties[rows], min(quota, len(rows)))]
         else:
             best = _best(worth, ties, min(quota, len(worth)))
@@ -60,24 +67,29 @@ class Allowance:
         return candidates[best]
 
     def _within_caps(
-        self, worth: FloatArray, ties: KeyArray, host: IntArray, quota: int
+        self,
+        worth: FloatArray,
+        ties: KeyArray,
+        host: IntArray,
+        quota: int,
+        left: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Rows that hold the best `quota`: of each host its own best, as many as its cap allows."""
+        """Rows that hold the best `quota`: of each host its own best, as many as are left to it."""
         # Mostly the best 4 × quota rows are enough, unless caps leave little more than the quota.
-        if 4 * quota < len(worth) and self.host_left.sum() > 2 * quota:
+        if 4 * quota < len(worth) and left.sum() > 2 * quota:
             edge = np.partition(worth, len(worth) - 4 * quota)[len(worth) - 4 * quota]
             upper = np.flatnonzero(worth >= edge)
             rows: NDArray[np.int64] = upper[
-                _best_of_hosts(worth[upper], ties[upper], host[upper], self.host_left)
+                _best_of_hosts(worth[upper], ties[upper], host[upper], left)
             ]
             if len(rows) >= quota:
                 return rows
-        best: NDArray[np.int64] = _best_of_hosts(worth, ties, host, self.host_left)
+        best: NDArray[np.int64] = _best_of_hosts(worth, ties, host, left)
         return best
 
-    def _fitting(self, order: IntArray, quota: int) -> BoolArray:
+    def _fitting(self, order: IntArray, quota: int, left: NDArray[np.int64]) -> BoolArray:
         """Whether each of these rows, taken in order, fits into what is left."""
-        left, cost_left = self.host_left.copy(), self.cost_left.copy()
+        left, cost_left = left.copy(), self.cost_left.copy()
         fits: BoolArray = _fitting_kernel(order, quota, self.host, left, self.cost, cost_left)
         return fits
 
@@ -85,6 +97,7 @@ class Allowance:
         self.taken[rows] = True
         if self.host_left.size:
             np.subtract.at(self.host_left, self.host[rows], 1)
+            np.subtract.at(self._share_left, self.host[rows], 1)
         if self.cost.size:
             self.cost_left -= self.cost[rows].sum(axis=0)
 

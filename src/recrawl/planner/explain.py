@@ -189,10 +189,12 @@ def _enough_fetches(candidates: Candidates, row: int) -> int:
     """The least budget, in fetches, that picks a page which competes by its score."""
     is_failing = candidates.pages.failures > 0
     ahead = int((_ahead(candidates, row) & candidates.eligible & ~is_failing).sum())
-    fetches = ahead + 1
-    while fetches - candidates.retries(fetches) <= ahead:
-        fetches += 1
-    return fetches
+    low, high = ahead, int((ahead + 2) / (1.0 - min(candidates.budget.retry, 0.999))) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_enough = middle - candidates.retries(middle) > ahead
+        low, high = (low, middle) if is_enough else (middle, high)
+    return high
 
 
 def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:

@@ -98,21 +98,20 @@ def _return_chances(pages: Pages, failing: BoolArray) -> FloatArray:
 def _host_chances(pages: Pages, failing: BoolArray, now: Time) -> FloatArray:
     """For each page: the chance that its host answers at all.
 
-    A host is down if two of its pages failed since its last answer. After D days down, and w days
-    after its last failure, it is back with probability w / (D + w), as if outages of all lengths
+    A host is down if two of its pages failed since its last answer. After D days of failures, and w
+    days after the last, it is back with probability w / (D + w), as if outages of all lengths
     were equally common on a logarithmic scale.
     """
     n = int(pages.host.max()) + 1
-    answered, failed, seen = np.full(n, -np.inf), np.full(n, -np.inf), np.full(n, np.inf)
+    answered, failed, began = np.full(n, -np.inf), np.full(n, -np.inf), np.full(n, np.inf)
     reached = ~np.isnan(pages.last_visit)
     np.maximum.at(answered, pages.host[reached], pages.last_visit[reached])
     since = failing & IS_HOST_FAILURE[np.minimum(pages.failure, len(FAILURES) - 1)]
     since &= pages.last_attempt > answered[pages.host]
     np.maximum.at(failed, pages.host[since], pages.last_attempt[since])
-    np.minimum.at(seen, pages.host, pages.first_seen)
+    np.minimum.at(began, pages.host[since], pages.last_attempt[since])
     down = np.flatnonzero(np.bincount(pages.host[since], minlength=n) >= MIN_FAILED_PAGES)
-    lasted = failed[down] - np.maximum(answered[down], seen[down])
-    rested = np.maximum(now - failed[down], 0.0)
+    lasted, rested = failed[down] - began[down], np.maximum(now - failed[down], 0.0)
     chance = np.ones(n)
     chance[down] = np.maximum(rested / np.maximum(lasted + rested, 1.0), MIN_HOST_CHANCE)
     return chance[pages.host]

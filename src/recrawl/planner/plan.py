@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Required, TypedDict
 
 import numpy as np
@@ -111,8 +112,9 @@ def describe(pages: Pages, row: int, now: Time) -> str:
     n, x = int(pages.n_compared[row]), int(pages.n_changes[row])
     seen = pages.last_visit[row]
     tries = int(pages.failures[row])
-    kind = FAILURES[min(int(pages.failure[row]), len(FAILURES) - 1)]
-    failed = f"; failed {units.count(tries, 'time')} since: {kind}" if tries else ""
+    kind = min(int(pages.failure[row]), len(FAILURES) - 1)
+    reason = f": {FAILURES[kind]}" if kind else ""
+    failed = f"; failed {units.count(tries, 'time')} since{reason}" if tries else ""
     if np.isnan(seen):
         known = units.show_days((now - float(pages.first_seen[row])) / DAY)
         return f"never {'reached' if tries else 'visited'}; known for {known}{failed}"
@@ -133,7 +135,6 @@ class _Stage(NamedTuple):
     worth: FloatArray
     quota: int
     reserved: int = 0  #: fetches that are left to later stages
-    is_fair: bool = True  #: no host gets more than its share
 
 
 @dataclass(frozen=True)
@@ -152,50 +153,63 @@ class Candidates:
     now: Time
 
     def choose(self) -> tuple[IntArray, NDArray[np.int8]]:
-        """The chosen rows, best first within each reason, and the reasons."""
+        """The chosen rows, best first within each reason, and the reasons.
+
+        What a stage lacks because hosts had their share it takes from them after all, once every
+        stage had its fair turn. What is left then goes to any page.
+        """
         allowance = _allowance(self.pages, self.budget, self.fetches)
         chosen, why, left = [], [], self.fetches
-        for stage in self._stages():
-            if not stage.is_fair:
-                allowance.lift_shares()
-            quota = max(min(stage.quota, left - stage.reserved), 0)
-            taken = allowance.take(stage.rows, stage.worth, self.ties, quota)
+
+        def take(stage: _Stage, quota: int, *, is_fair: bool) -> int:
+            taken = allowance.take(stage.rows, stage.worth, self.ties, quota, is_fair=is_fair)
             chosen.append(taken)
             why.append(np.full(len(taken), stage.why, np.int8))
-            left -= len(taken)
+            return len(taken)
+
+        short: list[tuple[_Stage, int]] = []
+        for stage in self._stages():
+            quota = max(min(stage.quota, left - stage.reserved), 0)
+            n = take(stage, quota, is_fair=stage.why not in (PINNED, OVERDUE))
+            short.append((stage, quota - n))
+            left -= n
+        for stage, quota in short if self.budget.host_share is not None else ():
+            left -= take(stage, min(quota, left), is_fair=False)
+        for reason in (SCORED, DISCOVERED, RETRIED):
+            [stage] = (stage for stage, _ in short if stage.why == reason)
+            left -= take(stage, left, is_fair=False)
         return np.concatenate(chosen), np.concatenate(why)
 
     def _stages(self) -> Iterator[_Stage]:
         """Which pages are chosen from in turn, and how many of them."""
         rows, score, most = np.flatnonzero(self.eligible), self.score, self.fetches
-        is_failing = self.pages.failures[rows] > 0
-        failing, known = rows[is_failing], rows[~is_failing]
+        failing = self._failing
+        known = rows[self.pages.failures[rows] == 0] if failing.size else rows
         explored, retried = int(self.budget.explore * most), self.retries(most)
         overdue, days = rows[:0], score
         if explored or self.rules.max_interval.min(initial=np.inf) < np.inf:
             days = self.pages.copy_age(self.now)
-            overdue = known[days[known] * DAY >= self.rules.max_interval[known]]
+            overdue = rows[days[rows] * DAY >= self.rules.max_interval[rows]]
         new = rows[:0]
         if self.budget.discover is not None:
             is_new = self.pages.n_visits[known] == 0
             new, known = known[is_new], known[~is_new]
         yield _Stage(PINNED, rows[self.rules.pin[rows]], score, most)
         yield _Stage(OVERDUE, overdue, score, most)
-        yield _Stage(DISCOVERED, new, score, self._discovered(new))
-        yield _Stage(SCORED, known, score, most - explored, reserved=retried)
-        yield _Stage(EXPLORED, known, days, explored, reserved=retried)
+        yield _Stage(DISCOVERED, new, score, self._discovered(new), retried)
+        yield _Stage(SCORED, known, score, most - explored - retried, retried)
+        yield _Stage(EXPLORED, known, days, explored, retried)
         yield _Stage(RETRIED, failing, score, retried)
-        for is_fair in (True, False):  # what is left goes to all, then to hosts beyond their share
-            yield _Stage(SCORED, known, score, most, is_fair=is_fair)
-            yield _Stage(DISCOVERED, new, score, most, is_fair=is_fair)
-            yield _Stage(RETRIED, failing, score, most, is_fair=is_fair)
 
     def retries(self, fetches: int) -> int:
         """How many fetches of a plan are for failing pages: all of their share if they return."""
         wanted = self.budget.retry * fetches
-        failing = np.flatnonzero(self.eligible & (self.pages.failures > 0))
-        likely = max(self._likely(failing, wanted) / USUAL_RETURN, MIN_RETRY_PART)
-        return min(_whole(wanted * min(likely, 1.0), self.now), len(failing))
+        likely = max(self._likely(self._failing, wanted) / USUAL_RETURN, MIN_RETRY_PART)
+        return min(_whole(wanted * min(likely, 1.0), self.now), len(self._failing))
+
+    @cached_property
+    def _failing(self) -> IntArray:
+        return np.flatnonzero(self.eligible & (self.pages.failures > 0))
 
     def _discovered(self, new: IntArray) -> int:
         """How many fetches are for new pages: fewer, the fewer of the best are likely there."""
@@ -380,7 +394,7 @@ def _host_caps(pages: Pages, budget: Budget, *, is_limited: bool) -> NDArray[np.
     )
     caps = np.full(n, len(pages) if budget.host_cap is None else budget.host_cap, np.float64)
     slow = delay > 0
-    caps[slow] = np.minimum(caps[slow], np.floor(budget.every / (delay + took)[slow]))
+    caps[slow] = np.minimum(caps[slow], np.maximum(budget.every // (delay + took)[slow], 1.0))
     return caps.astype(np.int64)
 
 
