@@ -172,7 +172,7 @@ def test_evolve_and_world_and_judge_are_what_the_commands_do(tmp_path, monkeypat
     learned.save(tmp_path / "policy.json")
     assert (tmp_path / "policy.json").read_text() == (tmp_path / "by-command.json").read_text()
     assert [row["formula"] for row in learned][1] == "t * X"
-    assert learned.to_arrow().num_rows == 2
+    assert learned.to_arrow().num_rows == 3
 
 
 def test_judge_is_what_the_command_does(tmp_path):

@@ -258,7 +258,7 @@ def test_names_at_one_address_share_its_connections(monkeypatch):
         open_now = len(site.connections)
     assert {row["status"] for row in rows} == {200}
     assert most <= 6
-    assert open_now <= 6
+    assert open_now <= 8  # and those being closed
     assert site.most_connections <= 20  # six in flight, six idle, and those being closed
     starts = sorted(request.started for request in site.log)
     assert starts[-1] - starts[0] >= 119 * 0.01  # 120 requests

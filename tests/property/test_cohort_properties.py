@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +67,6 @@ def plain(web, discover, k, warm_up=1):
     order = [p for p in order if any(web[p])]
     copy = {p: web[p][0] for p in order if web[p][0]}
     known = dict.fromkeys(copy, 0)  #: day of the last success, or of discovery
-    failures, tried = dict.fromkeys(order, 0), dict.fromkeys(order, 0)
     spent = hits = new_links = firsts = 0
     fresh = []
     born = lambda p, day: any(web[p][: day + 1])  # noqa: E731
@@ -82,19 +82,11 @@ def plain(web, discover, k, warm_up=1):
         if day <= warm_up:
             chosen = list(known)
         else:
-            free = [
-                p
-                for p in known
-                if not failures[p] or 24 * (day - tried[p]) >= 2 ** (failures[p] - 1)
-            ]
-            chosen = sorted(free, key=lambda p: (known[p], order.index(p)))[:k]
+            chosen = sorted(known, key=lambda p: (known[p], order.index(p)))[:k]
         shown = []
         for p in chosen:
-            now, tried[p] = web[p][day], day
+            now = web[p][day]
             spent += day > warm_up
-            failures[p] = 0 if now else failures[p] + 1
-            if not now:
-                continue
             shown.append(p)
             if day > warm_up:
                 hits += p in copy and copy[p] != now
@@ -114,6 +106,8 @@ def plain(web, discover, k, warm_up=1):
 @settings(max_examples=150, deadline=None)
 @given(web=webs, discover=st.sampled_from(["links", "oracle"]), k=st.integers(1, 3))
 def test_all_pages_agree_with_a_plain_replay(tmp_path_factory, web, discover, k):
+    """Pages that are born stay: test_failing.py has the plans of pages that fail."""
+    web = [list(accumulate(days, lambda last, now: now or last)) for days in web]
     trace = open_trace(write(tmp_path_factory.mktemp("trace"), web), cohort="all")
     cycles = replay(trace, "oldest", Budget(fetches=k), ties="id", discover=discover, warm_up=1)
     found = summary(daily(trace, cycles))

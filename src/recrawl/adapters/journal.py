@@ -7,6 +7,7 @@ not appended yet.
 from __future__ import annotations
 
 import logging
+import sqlite3
 import time
 from concurrent.futures import Future
 from pathlib import Path
@@ -141,6 +142,9 @@ class Journal:
         try:
             # Notes first: after a kill, a note without its page does no harm.
             self.notes.write(self._noted)
+        except sqlite3.Error as error:
+            _log.error("%s: how pages were asked for is lost: %s", self.store.path, error)
+        try:
             done = self.store.append(to_visits(self._held))
         except Exception:  # noqa: BLE001  # the crawl continues after any error
             are_lost = len(self._held) >= _MAX_HELD

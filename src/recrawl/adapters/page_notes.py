@@ -34,7 +34,12 @@ class PageNotes:
     def __init__(self, folder: Path) -> None:
         self.path = folder / NOTES
         # They may hold what a request needs, such as a password of a proxy.
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
+        except OSError as error:
+            raise StoreInvalid(
+                f"{self.path} must be a file: {error.strerror}. Remove it."
+            ) from error
         self._connection = sqlite3.connect(self.path, check_same_thread=False)
         try:
             self._connection.execute(
@@ -58,10 +63,15 @@ class PageNotes:
 
     def read(self, urls: Sequence[str]) -> list[str | None]:
         """The note of each page; None where there is none."""
-        rows = self._connection.execute(
-            "SELECT url, note FROM json_each(?) JOIN notes ON url = value", [json.dumps(urls)]
-        )
-        notes = dict(rows)
+        try:
+            notes = dict(
+                self._connection.execute(
+                    "SELECT url, note FROM json_each(?) JOIN notes ON url = value",
+                    [json.dumps(urls)],
+                )
+            )
+        except sqlite3.Error as error:
+            raise StoreInvalid(f"{self.path} cannot be read: {error}. Remove it.") from error
         return [notes.get(url) for url in urls]
 
     def close(self) -> None:

@@ -81,13 +81,14 @@ class ForwardClock:
 
     def wait(self, until: Time, stopped: Callable[[], bool]) -> None:
         while not stopped() and (left := until - self.now()) > 0:
-            self._wait_once(left, stopped)
+            self._wait_once(until, left, stopped)
 
-    def _wait_once(self, left: float, stopped: Callable[[], bool]) -> None:
+    def _wait_once(self, until: Time, left: float, stopped: Callable[[], bool]) -> None:
         """Wait for the other clock; less long if that one is set back meanwhile."""
         seen = self._seen
-        wait = left / _SPEED_AHEAD if self._now > seen else left
-        self._source.wait(seen + wait, lambda: stopped() or self._source.now() < seen)
+        # It is late enough when the other clock says so, whatever the speed of this one.
+        wake = min(seen + left / _SPEED_AHEAD, until) if self._now > seen else seen + left
+        self._source.wait(wake, lambda: stopped() or self._source.now() < seen)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+MAX_LATE_PART = 0.1  #: of a cycle, by which the next may start late; else it is left out
+
 
 @public
 @dataclass(frozen=True)
@@ -96,9 +98,13 @@ class LiveCrawl:
         number = 0
         while not self._stopped and self.clock.now() < self.end and number != cycles:
             number += 1
-            yield self._cycle(number, self.clock.now())
+            start = self.clock.now()
+            yield self._cycle(number, start)
             if number != cycles:
-                following = (self.clock.now() // self.every + 1) * self.every
+                following = (start // self.every + 1) * self.every
+                late = self.clock.now() - following
+                if late > MAX_LATE_PART * self.every:  # the next multiple; not two cycles in a row
+                    following += math.ceil(late / self.every) * self.every
                 self.clock.wait(min(following, self.end), lambda: self._stopped)
 
     def _store_sitemaps(self) -> None:

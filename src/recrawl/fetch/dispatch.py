@@ -316,7 +316,7 @@ class Dispatcher:
                 self._skip(task, "the host does not answer" if is_read else ROBOTS_UNREACHABLE)
             return
         due = self._hosts.due(name)
-        if (head := self._hosts.head(name)) and head.call and due > head.call.deadline:
+        if due > min((call.deadline for call in self._calls), default=NEVER):
             late = self._hosts.remove(
                 lambda task: bool(task.call and due > task.call.deadline), name
             )

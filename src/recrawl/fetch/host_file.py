@@ -99,6 +99,8 @@ class HostFile:
         If the file `is_due`, they take the place of all that is in it.
         """
         try:
+            if self._path.is_symlink():
+                raise OSError("it is a symbolic link; remove it")  # noqa: TRY301
             if self.is_due:
                 lines = _last([*_robots_lines(known), *_host_lines(known, wall)])
                 with whole_file(self._path) as file:

@@ -20,7 +20,7 @@ from recrawl.urls import MAX_URL_LENGTH
 LONG_BASE = "http://a.example/" + "b" * (MAX_URL_LENGTH - 100) + "/"
 OVERLONG_BASE = "http://a.example/" + "b" * 8000 + "/"
 PEAK = """
-import resource, sys
+import sys
 import recrawl
 
 class Store:
@@ -30,7 +30,7 @@ class Store:
         return counts
 
 report = recrawl.ingest(Store(), [sys.argv[1]], now=1.79e9)
-print(report.added, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(report.added, int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) // 1024)
 """
 
 

@@ -18,7 +18,7 @@ from recrawl.adapters.journal import clock
 from recrawl.adapters.page_notes import MAX_CHARACTERS, Note
 from recrawl.adapters.scrapy.observer import Observer, page_of
 from recrawl.adapters.scrapy.project import is_crawl
-from recrawl.page.responses import Response
+from recrawl.page.responses import ROBOTS_FORBIDS, Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,8 @@ class RememberRequests:
             and page is not None
             and request.meta.get(META_KEY) == (page, RUN)  # not a redirect target
         ):
-            self._observer.journal.add(Response(page, clock(), skipped=True))
+            refused = Response(page, clock(), skipped=True, problem=ROBOTS_FORBIDS)
+            self._observer.journal.add(refused)
 
 
 class RequestMemory:
@@ -106,14 +107,18 @@ class RequestMemory:
 
     def request(self, page: str, text: str) -> Request:
         """The request for a page that its note describes; to `parse` if the method is gone."""
-        asked = json.loads(text)
-        return Request(
-            page,
-            callback=self._method(page, asked.get("callback")),
-            errback=self._method(page, asked.get("errback")),
-            cb_kwargs=asked.get("cb_kwargs"),
-            meta=asked.get("meta"),
-        )
+        try:
+            asked = dict(json.loads(text))
+            return Request(
+                page,
+                callback=self._method(page, asked.get("callback")),
+                errback=self._method(page, asked.get("errback")),
+                cb_kwargs=dict(asked.get("cb_kwargs") or {}),
+                meta=dict(asked.get("meta") or {}),
+            )
+        except (ValueError, TypeError, RecursionError):  # a damaged file, or somebody else's
+            self._warn("%s: its note cannot be read; it goes to `parse`", page)
+            return Request(page)
 
     def _method(self, page: str, name: str | None) -> Callable[..., Any] | None:
         if name is None:

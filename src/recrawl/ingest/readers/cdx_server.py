@@ -38,7 +38,8 @@ class CdxServer(LineReader):
     def accepts(self, head: bytes, filename: str) -> bool:  # noqa: ARG002
         first = first_lines(head)[0]
         has_names = '"timestamp"' in first and '"original"' in first
-        return bool(_JSON.match(first) and has_names) or matches(head, _LINE)
+        has_letters = first.lstrip().startswith("CDX ")  # that is a file for the reader cdx
+        return bool(_JSON.match(first) and has_names) or (not has_letters and matches(head, _LINE))
 
     def read(self, stream: IO[bytes], source: Source) -> Iterator[pa.Table]:
         self._names = _USUAL_NAMES  # until a row of names gives others

@@ -74,7 +74,7 @@ def _rows(watches: dict[str, Any], source: Source) -> Iterator[Row]:
         try:
             history = _history(folder / uuid) if _UUID.fullmatch(uuid) else []
             records = _records(watch, history)
-        except MALFORMED as error:
+        except (*MALFORMED, OSError) as error:
             source.reject(f"watch {uuid[:40]}", reason(error), repr(watch))
             continue
         for record in records:
@@ -120,10 +120,13 @@ def _history(folder: Path) -> list[tuple[int, Path]]:
 
 def _snapshot(file: Path) -> str | None:
     """The text of a snapshot; None if it is packed with Brotli, missing or too long."""
-    is_readable = file.suffix == ".txt" and _is_inside(file, file.parent)
-    if not is_readable or file.stat().st_size > _MAX_TEXT_BYTES:
+    try:
+        is_readable = file.suffix == ".txt" and _is_inside(file, file.parent)
+        if not is_readable or file.stat().st_size > _MAX_TEXT_BYTES:
+            return None
+        return file.read_bytes().decode("utf-8", "replace")
+    except OSError:  # its name is too long, or it may not be read
         return None
-    return file.read_bytes().decode("utf-8", "replace")
 
 
 def _is_inside(file: Path, folder: Path) -> bool:
