@@ -168,6 +168,14 @@ def test_retry_after_is_respected():
     assert skipped == {site.url("/c"), site.url("/d")}
 
 
+def test_a_pause_that_robots_txt_asks_for_does_not_hold_a_cycle():
+    robots = {"/robots.txt": (503, {"Retry-After": "3600"}, b"")}
+    with serving(robots) as site, local_engine(clock=lambda: NOW, deadline=600) as engine:
+        assert fetch_rows(engine, site.url("/a"), site.url("/b")) == []
+        reasons = {skip.reason for skip in engine.skipped}
+    assert reasons == {"the host asked for a longer pause"}
+
+
 def test_what_hosts_asked_for_holds_after_a_restart(tmp_path):
     """A pause, robots.txt, one that cannot be read, a Crawl-delay and failures."""
 

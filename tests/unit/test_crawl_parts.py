@@ -496,6 +496,14 @@ def test_the_time_of_a_crawl_is_never_behind_its_clock(steps, ahead):
         before = now
 
 
+def test_a_small_step_back_does_not_double_the_wait():
+    source = GivenClock()
+    clock = ForwardClock(source)
+    source.at -= 1
+    clock.wait(NOON + 3600, lambda: False)
+    assert sum(source.waits) <= 3601
+
+
 def test_waiting_ends_at_the_time_also_if_the_clock_is_behind_or_set_back():
     source = GivenClock()
     clock = ForwardClock(source)

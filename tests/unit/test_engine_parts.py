@@ -241,6 +241,15 @@ def test_what_hosts_asked_for_is_read_back_as_far_as_it_still_holds(tmp_path):
     assert known_from(tmp_path / "hosts.jsonl") == ({"c.example": (5.0, 0)}, {})
 
 
+def test_a_link_in_place_of_the_file_is_not_followed(tmp_path, caplog):
+    other = tmp_path / "other"
+    other.write_text("mine")
+    (tmp_path / "hosts.jsonl").symlink_to(other)
+    HostFile(tmp_path / "hosts.jsonl").add(KNOWN, wall=1e9)
+    assert other.read_text() == "mine"
+    assert "symbolic link" in caplog.text
+
+
 DAMAGED_LINES = [
     *(b"nonsense", b"[1]", b"{}", b"1", b"null", b"\xff\xfe\0", b"[" * 5000, b'"' + b"x" * 10**6 + b'"'),
     *(b'{"host": 1, "due": 2e9, "failures": 0}', b'{"host": "x", "due": NaN, "failures": 0}'),

@@ -346,6 +346,12 @@ def test_a_wrong_policy_is_refused_at_the_start(tmp_path):
     crawl.close()
 
 
+@pytest.mark.parametrize("text", ["not json", "[]", "5", '{"meta": 3}', '{"cb_kwargs": "x"}'])
+def test_a_damaged_note_is_a_plain_request(crawl, text):
+    again = RequestMemory(crawl.crawler).request(PAGE, text)
+    assert (again.url, again.callback, again.meta) == (PAGE, None, {})
+
+
 def test_revisits_without_the_memory_of_requests_are_refused(tmp_path):
     crawl = Crawl(tmp_path / "store", RECRAWL_BUDGET=5, DOWNLOADER_MIDDLEWARES={})
     with pytest.raises(BadInput, match="ADDONS"):

@@ -241,6 +241,20 @@ def test_the_datastore_of_changedetection(tmp_path):
         assert run.report.rejected == 1
 
 
+def test_a_snapshot_with_a_name_that_no_file_can_have_is_left_out(tmp_path):
+    folder = watch_folder(tmp_path / "datastore", {UUID: {"url": "https://a.example/"}})
+    (folder / UUID).mkdir()
+    (folder / UUID / "history.txt").write_text(f"1767200000,{'x' * 300}.txt\n")
+    [row] = ingest_files(folder).rows
+    assert (row["text"], row["status"]) == (None, 200)
+
+
+def test_a_cdx_file_with_seven_letters_is_not_an_answer_of_the_server(tmp_path):
+    line = "org,example)/ 20260131120000 https://example.org/ text/html 200 ABC 10"
+    (tmp_path / "x").write_text(f" CDX N b a m s k S\n{line}\n")
+    assert ingest_files(tmp_path / "x").report.files[0].format == "cdx"
+
+
 def test_only_folders_of_known_tools_are_accepted(tmp_path):
     rule = "FILE must be a file, a folder that holds url-watches.json, or -"
     with pytest.raises(BadInput, match=rule):
