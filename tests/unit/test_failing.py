@@ -99,6 +99,8 @@ def test_a_host_that_is_down_is_doubted_the_longer_it_lasts():
     assert later[3] == pytest.approx(16 / (16 + 4)), "a rest makes its return likelier"
     missing = replace(some, failure=np.full(6, MISSING))
     assert answer_chances(missing, NOW)[3] == 1.0, "a missing page says nothing of its host"
+    two = replace(some, failures=np.array([1, 1, 0, 0, 1, 0]))
+    assert answer_chances(two, NOW)[3] == pytest.approx(doubt), "two pages are enough"
     single = replace(some, failures=np.array([1, 0, 0, 0, 1, 0]))
     assert answer_chances(single, NOW)[3] == 1.0, "nor does one page that timed out"
 
@@ -204,6 +206,28 @@ def test_failing_and_explored_pages_have_their_turn_on_a_single_host():
     budget = Budget(fetches=100, explore=0.05, retry=0.1, host_share=0.8)
     _, why = drawn(some, score, budget)
     assert np.bincount(why, minlength=6).tolist() == [0, 0, 0, 85, 5, 10]
+
+
+def test_a_share_holds_over_all_stages():
+    """New pages of the large host use up its share: the known ones wait for what others leave."""
+    host = np.repeat([0, 0, 1], 20)
+    some = pages(60, host=host, n_visits=np.repeat([0, 2, 2], 20))
+    budget = Budget(fetches=20, discover=0.5, host_share=0.5)
+    rows, why = drawn(some, np.ones(60), budget)
+    assert np.bincount(host[rows]).tolist() == [10, 10]
+    assert (host[rows[why == SCORED]] == 1).all()
+
+
+def test_p_change_of_a_failing_page_counts_the_chance_of_an_answer():
+    some = pages(2, failures=[1, 0], failure=[SERVER, 0], last_attempt=np.full(2, NOW - 90 * DAY))
+    sure = replace(some, failures=np.zeros(2, np.int64))
+    policy = GivenScores([2.0, 1.0])
+    p, p_sure = (
+        dict(zip(made.pages.page_id.tolist(), made.p_change.tolist(), strict=True))
+        for made in (plan(SampleHistory(each), 2, now=NOW, policy=policy) for each in (some, sure))
+    )
+    assert p[0] == pytest.approx(0.5 * p_sure[0])
+    assert p[1] == p_sure[1]
 
 
 def test_pins_are_above_shares():
