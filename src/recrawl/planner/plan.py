@@ -155,8 +155,8 @@ class Candidates:
     def choose(self) -> tuple[IntArray, NDArray[np.int8]]:
         """The chosen rows, best first within each reason, and the reasons.
 
-        What a stage lacks because hosts had their share it takes from them after all, once every
-        stage had its fair turn. What is left then goes to any page.
+        Every stage has a fair turn. What is left goes to pages of hosts that have some of their
+        share left; then each stage takes what it lacks from any host; then any page is taken.
         """
         allowance = _allowance(self.pages, self.budget, self.fetches)
         chosen, why, left = [], [], self.fetches
@@ -167,17 +167,20 @@ class Candidates:
             why.append(np.full(len(taken), stage.why, np.int8))
             return len(taken)
 
-        short: list[tuple[_Stage, int]] = []
-        for stage in self._stages():
+        lacks: dict[int, int] = {}
+        stages = {stage.why: stage for stage in self._stages()}
+        for reason, stage in stages.items():
             quota = max(min(stage.quota, left - stage.reserved), 0)
-            n = take(stage, quota, is_fair=stage.why not in (PINNED, OVERDUE))
-            short.append((stage, quota - n))
-            left -= n
-        for stage, quota in short if self.budget.host_share is not None else ():
-            left -= take(stage, min(quota, left), is_fair=False)
+            n = take(stage, quota, is_fair=reason not in (PINNED, OVERDUE))
+            lacks[reason], left = quota - n, left - n
+        if self.budget.host_share is not None:
+            owed = lacks[EXPLORED] + lacks[RETRIED]
+            for reason in (SCORED, DISCOVERED):
+                left -= take(stages[reason], max(left - owed, 0), is_fair=True)
+            for reason in (RETRIED, EXPLORED, SCORED, DISCOVERED):
+                left -= take(stages[reason], min(lacks[reason], left), is_fair=False)
         for reason in (SCORED, DISCOVERED, RETRIED):
-            [stage] = (stage for stage, _ in short if stage.why == reason)
-            left -= take(stage, left, is_fair=False)
+            left -= take(stages[reason], left, is_fair=False)
         return np.concatenate(chosen), np.concatenate(why)
 
     def _stages(self) -> Iterator[_Stage]:
