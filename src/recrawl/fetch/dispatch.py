@@ -195,7 +195,7 @@ class Dispatcher:
         return self._robots.sitemaps(host)
 
     async def delays(self) -> dict[str, float]:
-        """The Crawl-delay of each host that asks for one, as far as it is known."""
+        """The known Crawl-delays in seconds, by host."""
         return self._robots.delays()
 
     # Turns

@@ -74,7 +74,7 @@ class Allowance:
         quota: int,
         left: NDArray[np.int64],
     ) -> NDArray[np.int64]:
-        """Rows that hold the best `quota`: of each host its own best, as many as are left to it."""
+        """The best rows of each host, within what it has left; the best `quota` are among them."""
         # Mostly the best 4 × quota rows are enough, unless caps leave little more than the quota.
         if 4 * quota < len(worth) and left.sum() > 2 * quota:
             edge = np.partition(worth, len(worth) - 4 * quota)[len(worth) - 4 * quota]
