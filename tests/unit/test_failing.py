@@ -152,18 +152,26 @@ def test_what_healthy_pages_leave_over_goes_to_failing_ones():
     assert (sorted(rows), why.tolist()) == ([0, 1, 2, 3], [SCORED, SCORED, RETRIED, RETRIED])
 
 
-def test_a_share_of_few_fetches_is_right_on_average():
+def few_retries(last_attempt, now):
+    """How many failing pages a plan of two fetches retries, of which 0.2 are for them."""
     some = pages(
         50,
         failures=np.arange(50) < 25,
         failure=np.full(50, SERVER),
-        last_attempt=np.full(50, NOW - 90 * DAY),
+        last_attempt=np.full(50, last_attempt),
     )
-    retried = [
-        (plan(SampleHistory(some), Budget(fetches=2, retry=0.1), now=NOW + i).why == RETRIED).sum()
-        for i in range(300)
-    ]
+    chosen = plan(SampleHistory(some), Budget(fetches=2, retry=0.1), now=now)
+    return int((chosen.why == RETRIED).sum())
+
+
+def test_a_share_of_few_fetches_is_right_on_average():
+    retried = [few_retries(NOW - 90 * DAY + i, NOW) for i in range(300)]
     assert 0.12 < np.mean(retried) < 0.28
+
+
+def test_two_plans_of_one_history_retry_as_many():
+    for last in NOW - 90 * DAY + np.arange(20):
+        assert len({few_retries(last, NOW + i) for i in range(5)}) == 1
 
 
 def test_discovery_takes_less_where_new_pages_are_not_there():

@@ -18,7 +18,7 @@ from recrawl.planner.rules import RuleColumns, rule_columns
 from recrawl.planner.signals import with_signals
 from recrawl.protocols import Forecaster
 from recrawl.public import public
-from recrawl.random import random_bits
+from recrawl.random import random_bits, uniform
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
 from recrawl.results import Results
@@ -208,7 +208,7 @@ class Candidates:
         """How many fetches of a plan are for failing pages: all of their share if they return."""
         wanted = self.budget.retry * fetches
         likely = max(self._likely(self._failing, wanted) / USUAL_RETURN, MIN_RETRY_PART)
-        return min(_whole(wanted * min(likely, 1.0), self.now), len(self._failing))
+        return min(self._whole(wanted * min(likely, 1.0)), len(self._failing))
 
     @cached_property
     def _failing(self) -> IntArray:
@@ -217,7 +217,7 @@ class Candidates:
     def _discovered(self, new: IntArray) -> int:
         """How many fetches are for new pages: fewer, the fewer of the best are likely there."""
         wanted = (self.budget.discover or 0.0) * self.fetches
-        return _whole(wanted * self._likely(new, wanted), self.now)
+        return self._whole(wanted * self._likely(new, wanted))
 
     def _likely(self, rows: IntArray, wanted: float) -> float:
         """The mean chance of an answer from the best of these pages, as many as are wanted."""
@@ -226,6 +226,14 @@ class Candidates:
             return 0.0
         best = rows[np.argpartition(-self.score[rows], n - 1)[:n]]
         return float(self.answers[best].mean())
+
+    def _whole(self, quota: float) -> int:
+        """The quota as a whole number, right on average over cycles: 0.2 is 1 in every fifth.
+
+        It is drawn by the time of the last visit, so that two plans of one history agree.
+        """
+        latest = np.fmax.reduce(self.pages.last_attempt, initial=0.0)
+        return int(quota + uniform(np.zeros(1, np.uint64), 0, float(latest))[0])
 
     def p_change(self, rows: IntArray) -> FloatArray:
         """The probability that a visit now shows a change, by the policy or the smoothed rate."""
@@ -322,16 +330,6 @@ def due(pages: Pages, rules: RuleColumns) -> FloatArray:
     wait = np.maximum(retry_seconds(pages), rules.min_interval)
     last = np.where(np.isnan(pages.last_attempt), -np.inf, pages.last_attempt)
     return np.where(wait > 0, last + wait, -np.inf)
-
-
-def _whole(quota: float, now: Time) -> int:
-    """The quota as a whole number, right on average over many plans: 0.2 is 1 in every fifth.
-
-    >>> round(sum(_whole(0.2, now=cycle) for cycle in range(10_000)) / 10_000, 1)
-    0.2
-    """
-    chance = float(random_bits(np.zeros(1, np.uint64), 0, now)[0]) * 2.0**-64
-    return int(quota + chance)
 
 
 def _checked(now: Time, pages: Pages) -> Time:
