@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mutants.children import preload
+from mutants.children import in_workers, preload
 from mutants.report import (
     read_survivors,
     row,
@@ -53,20 +53,7 @@ def run(session: Session, mutants: list[Mutant]) -> None:
     left = [mutant for mutant in mutants if session.is_left(mutant, tried)]
     print(f"{len(left)} of {len(mutants)} mutants are left to try", flush=True)
     session.check(left)
-    workers = []
-    for worker in range(len(session.trees)):
-        pid = os.fork()
-        if pid == 0:
-            code = 1
-            try:
-                session.run(left, worker)
-                code = 0
-            finally:
-                os._exit(code)
-        workers.append(pid)
-    failed = [pid for pid in workers if os.waitpid(pid, 0)[1]]
-    if failed:
-        raise SystemExit("a worker stopped early; run the command again to go on")
+    in_workers(len(session.trees), partial(session.run, left))
 
 
 def report(session: Session, sample: dict[str, list[Mutant]]) -> None:

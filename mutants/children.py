@@ -65,6 +65,26 @@ def in_child(work: Callable[[], int], seconds: float) -> int:
     return TIMED_OUT
 
 
+def in_workers(workers: int, work: Callable[[int], None]) -> None:
+    """Let each worker do its work, in a process of its own, given its number."""
+    pids = []
+    for worker in range(workers):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                work(worker)
+                code = 0
+            except BaseException:  # noqa: BLE001 (the worker must not return into the caller's code)
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        pids.append(pid)
+    failed = [pid for pid in pids if os.waitpid(pid, 0)[1]]
+    if failed:
+        raise SystemExit("a worker stopped early; run the command again to go on")
+
+
 def run_tests(tree: Path, tests: Sequence[str], log: Path, plugins: Iterable[Any] = ()) -> int:
     """Exit code of pytest on some tests of a tree. To be called in a child."""
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import coverage
 import pytest
 
-from mutants.children import freeze_kernels, in_child, run_tests
+from mutants.children import freeze_kernels, in_child, in_workers, run_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,34 +97,49 @@ def test_files(tree: Path, folders: tuple[str, ...]) -> list[str]:
 
 
 def record(
-    tree: Path, kept: Path, files: list[str], definitions: Definitions, stamps: dict[str, int]
+    trees: list[Path],
+    kept: Path,
+    files: list[str],
+    definitions: Definitions,
+    stamps: dict[str, int],
 ) -> list[Test]:
-    """The tests of some files. What was recorded of a file that is the same now is kept."""
+    """The tests of some files, recorded in several trees at once, each by a worker of its own.
+
+    What was recorded of a file that is the same now is kept.
+    """
     kept.mkdir(exist_ok=True)
-    tests = []
-    for file in files:
-        digest = file_digest(tree / file)
-        done = kept / f"{digest}.jsonl"
-        if not done.exists():
+    done = {file: kept / f"{file_digest(trees[0] / file)}.jsonl" for file in files}
+    left = [file for file in files if not done[file].exists()]
+
+    def work(worker: int) -> None:
+        for file in left[worker :: len(trees)]:
             print(f"recording {file}", flush=True)
-            partial = kept / "partial"
-            partial.unlink(missing_ok=True)
-            partial.touch()
+            _record_file(file, trees[worker], done[file], definitions, stamps)
 
-            def work(file: str = file, partial: Path = partial) -> int:
-                freeze_kernels(tree, stamps)
-                plugin = Recorder(tree, definitions, partial)
-                return run_tests(tree, ["--maxfail=1000", file], kept / "log", [plugin])
+    in_workers(len(trees), work)
+    rows = [json.loads(line) for file in files for line in done[file].read_text().splitlines()]
+    return [
+        Test(row["id"], row["seconds"], frozenset((path, where) for path, where in row["runs"]))
+        for row in rows
+    ]
 
-            code = in_child(work, MAX_RECORDING_SECONDS)
-            if code not in (0, 5):
-                print(f"  {file}: exit code {code}; its tests that passed are used", flush=True)
-            partial.rename(done)
-        rows = [json.loads(line) for line in done.read_text().splitlines()]
-        for row in rows:
-            runs = frozenset((path, where) for path, where in row["runs"])
-            tests.append(Test(row["id"], row["seconds"], runs))
-    return tests
+
+def _record_file(
+    file: str, tree: Path, done: Path, definitions: Definitions, stamps: dict[str, int]
+) -> None:
+    """Run the tests of a file, and write a line for each that passes."""
+    partial = done.with_suffix(".partial")
+    partial.write_text("")
+
+    def work() -> int:
+        freeze_kernels(tree, stamps)
+        plugin = Recorder(tree, definitions, partial)
+        return run_tests(tree, ["--maxfail=1000", file], done.with_suffix(".log"), [plugin])
+
+    code = in_child(work, MAX_RECORDING_SECONDS)
+    if code not in (0, 5):
+        print(f"  {file}: exit code {code}; its tests that passed are used", flush=True)
+    partial.rename(done)
 
 
 def file_digest(path: Path) -> str:

@@ -70,7 +70,7 @@ class Session:
         folders = tuple(f"src/recrawl/{module}" for module in MODULES)
         kept = self.folder / "covering"
         files = test_files(self.tree, folders)
-        self.tests = record(self.tree, kept, files, self.definitions, self.stamps)
+        self.tests = record(self.trees, kept, files, self.definitions, self.stamps)
 
     def sample(self, size: int | None) -> dict[str, list[Mutant]]:
         """About `size` mutants, shared by the modules as they have mutants; None for all."""
