@@ -481,6 +481,15 @@ def test_the_time_of_a_crawl_follows_jumps_forward_and_never_goes_back():
     assert clock.now() == source.at
 
 
+def test_a_clock_that_is_set_back_is_reported_but_not_its_corrections(caplog):
+    source = GivenClock()
+    clock = ForwardClock(source)
+    for step in (-30, 90, -3600, 60):
+        source.at += step
+        clock.now()
+    assert [record.args for record in caplog.records] == [("60 min",)]
+
+
 @given(steps=st.lists(st.floats(-2 * DAY, 2 * DAY), max_size=20), ahead=st.floats(0, DAY))
 def test_the_time_of_a_crawl_is_never_behind_its_clock(steps, ahead):
     source = GivenClock()

@@ -149,6 +149,24 @@ def test_names_at_one_address_share_it_and_delay_nobody_else(concurrency, most, 
     assert {name for name, *_ in crowd[:60]} == {name for name, *_ in jobs[:60]}  # each in turn
 
 
+def test_a_host_that_moves_takes_its_requests_along():
+    hosts = HostQueues(delay=0.0, concurrency=1, backoff=1.0)
+    for i in range(2 * ADDRESS_CONCURRENCY):
+        hosts.put(f"host{i}", "page")
+        hosts.locate(f"host{i}", "192.0.2.1")
+    started = [hosts.ready(0.0) for _ in range(ADDRESS_CONCURRENCY)]
+    for name in started:
+        hosts.start(name, 0.0)
+    hosts.locate(started[0], "192.0.2.2")  # there is room for one more at the first address
+    hosts.done(started[0], 0.0)
+    hosts.done(started[1], 0.0)
+    more = []
+    while (name := hosts.ready(1.0)) is not None:
+        hosts.start(name, 1.0)
+        more.append(name)
+    assert len(more) == 2
+
+
 def test_a_new_cycle_forgets_neither_pauses_nor_failures():
     hosts = HostQueues(1.0, 1, backoff=2.0)
     for name, failed, pause in (("paused", False, 60.0), ("failed", True, 0.0), ("fine", False, 0)):

@@ -15,7 +15,7 @@ from recrawl.checks import sample_pages
 from recrawl.checks.sample import SampleHistory
 from recrawl.cli import common
 from recrawl.errors import BadInput
-from recrawl.model import DAY, Budget
+from recrawl.model import DAY, FAILURES, Budget
 from recrawl.planner.explain import explain
 from recrawl.planner.plan import (
     DISCOVERED,
@@ -351,6 +351,25 @@ def test_what_keeps_a_page_out_of_the_plan():
     assert "use up the host's cap" in capped
     assert "after another 24 h unseen" in capped or "1.0 d" in capped
     assert "leaves nothing" in verdict(1, Budget(fetches=0))
+
+
+def test_a_page_that_loses_without_caps_too_is_not_kept_out_by_a_cap():
+    """Of two fetches one is a retry, so there are fewer scored pages than fetches."""
+    some = pages(
+        4,
+        failures=np.array([3, 0, 0, 0]),
+        failure=np.full(4, FAILURES.index("server error")),
+        host=np.array([0, 1, 2, 2]),
+        last_visit=NOW - np.array([90.0, 8.0, 7.0, 6.0]) * DAY,
+        last_attempt=NOW - np.array([80.0, 8.0, 7.0, 6.0]) * DAY,
+    )
+    budget = Budget(fetches=2, host_cap=1, retry=1.0)
+    third, last = (
+        explain(SampleHistory(some), page, budget, now=NOW, policy="oldest").verdict
+        for page in (2, 3)
+    )
+    assert third.startswith("It would be picked after another")
+    assert last.startswith("It would be picked after another")
 
 
 @pytest.mark.parametrize(("is_terminal", "said"), [(True, 1), (False, 0)])

@@ -6,19 +6,25 @@ The time of a crawl follows a clock, but never goes back: see `ForwardClock`.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 from urllib.request import ProxyHandler, build_opener
 
+from recrawl import units
 from recrawl.errors import BadInput
+from recrawl.model import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from recrawl.model import Time
 
+_log = logging.getLogger(__name__)
+
+MAX_SILENT_STEP_SECONDS = 60.0  #: by which the clock may be set back without a warning
 MAX_SLEEP_SECONDS = 0.2  #: a request to stop is noticed within this time
 _SPEED_AHEAD = 0.5
 TIME_URL = "http://recrawl.admin/time"  #: where a living web reports its time
@@ -71,7 +77,14 @@ class ForwardClock:
     def now(self) -> Time:
         with self._lock:
             seen = self._source.now()
-            passed = max(seen - self._seen, 0.0)
+            passed = seen - self._seen
+            if passed < -MAX_SILENT_STEP_SECONDS:
+                _log.warning(
+                    "The clock was set back by %s. The time of the crawl runs on at half the speed "
+                    "until the clock has caught up.",
+                    units.show_days(-passed / DAY),
+                )
+            passed = max(passed, 0.0)
             self._seen = seen
             self._now = max(seen, self._now + passed * _SPEED_AHEAD)
             return self._now

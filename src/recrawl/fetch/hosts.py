@@ -150,8 +150,13 @@ class HostQueues(Generic[T]):
         """Say at which address a host is; None: its address is not limited."""
         host = self._host(name)
         host.is_located = True
-        if address is not None:
-            host.address = self._addresses.setdefault(address, _Address())
+        if address is None:
+            return
+        new = self._addresses.setdefault(address, _Address())
+        if host.address is not None:
+            host.address.in_flight -= host.in_flight
+        new.in_flight += host.in_flight
+        host.address = new
 
     def start(self, name: str, now: float) -> T:
         """Take the first item of a host, and count it as in flight."""

@@ -216,9 +216,7 @@ def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:
     rivals = winners[candidates.pages.host[winners] == candidates.pages.host[row]]
     limits = candidates.budget
     caps = limits.host_cap is not None or limits.host_delay > 0 or limits.host_share is not None
-    capped = caps and (
-        candidates.score[row] > candidates.score[winners].min() or len(winners) < candidates.fetches
-    )
+    capped = caps and _is_chosen_without_caps(candidates, row)
     if capped and not rivals.size:
         return "Its host's cap or delay allows no visit; raise it."
     needed = float(candidates.score[rivals if capped else winners].min())
@@ -228,6 +226,15 @@ def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:
     if caps or candidates.budget.discover is not None or candidates.pages.failures[row]:
         return wait
     return f"{wait} Or with a budget of {_enough_fetches(candidates, row):,} fetches."
+
+
+def _is_chosen_without_caps(candidates: Candidates, row: int) -> bool:
+    """Whether the page would be in the plan if no host had a cap, a delay or a share."""
+    free = replace(
+        candidates.budget, host_cap=None, host_delay=0.0, host_delays={}, host_share=None
+    )
+    chosen, _ = replace(candidates, budget=free).choose()
+    return bool(np.isin(row, chosen))
 
 
 def _wait(candidates: Candidates, row: int, needed: float) -> str:
