@@ -55,6 +55,11 @@ def fetch_rows(engine, *urls):
     return pa.concat_tables([VISITS.empty_table(), *batches]).to_pylist()
 
 
+def get_file(engine, url):
+    """An auxiliary file, fetched in the thread of the network."""
+    return engine.run_beside(engine.get_file(url)).result(timeout=60)
+
+
 def statuses(rows):
     return {row["url"]: row["status"] for row in rows if row["at"] is not None}
 
@@ -386,7 +391,7 @@ def test_private_addresses_are_neither_fetched_nor_returned():
         )
         assert {row["status"] for row in rows} == {0}
         assert engine.skip_reasons == {"the address is not public": len(rows)}
-        [result] = engine.get(["http://127.1/sitemap.xml"])
+        result = get_file(engine, "http://127.1/sitemap.xml")
         assert result.problem == "the address is not public"
     assert len(site.log) == before
 
@@ -403,7 +408,7 @@ def test_a_name_that_resolves_to_a_private_address_is_refused(monkeypatch):
         with LiveEngine(contact="https://example.org/bot", delay=0.0, backoff=0.01) as engine:
             [row] = fetch_rows(engine, url)
             assert (row["status"], row["skipped"]) == (0, True)
-            assert engine.get([url])[0].status == 0
+            assert get_file(engine, url).status == 0
         assert site.log == []
         with local_engine() as engine:
             assert statuses(fetch_rows(engine, url)) == {url: 200}
@@ -563,7 +568,7 @@ def test_batches_come_during_the_fetch_and_closing_the_iterator_ends_it():
     with serving(dict.fromkeys(paths, PAGE)) as site, local_engine(host_concurrency=4) as engine:
         batches = engine.fetch(UrlPlan(*map(site.url, paths)))
         assert 0 < len(next(batches)) < 400
-        assert engine.get([site.url("/0")])[0].status == 200  # between two batches
+        assert get_file(engine, site.url("/0")).status == 200  # between two batches
         batches.close()
         rows = fetch_rows(engine, site.url("/1"))
         assert len(rows) == 1
@@ -583,7 +588,7 @@ def test_auxiliary_files_take_turns_with_pages():
         def get_files():
             under_way.wait(10)
             for i in range(3):
-                engine.get([site.url(f"/{i}.xml")])
+                get_file(engine, site.url(f"/{i}.xml"))
 
         getter = threading.Thread(target=get_files)
         getter.start()
@@ -612,7 +617,8 @@ def test_auxiliary_files_are_fetched_politely_and_decompressed():
     with serving(pages) as site, local_engine(delay=0.2) as engine:
         fetch_rows(engine, site.url("/a"))
         assert engine.sitemaps(site.host) == [site.url("/map.xml")]
-        found, secret = engine.get([*engine.sitemaps(site.host), site.url("/secret")])
+        found = get_file(engine, engine.sitemaps(site.host)[0])
+        secret = get_file(engine, site.url("/secret"))
     assert (found.url, found.status, found.body) == (site.url("/moved.xml"), 200, b"<urlset/>")
     assert secret.problem == "robots.txt forbids it"
     assert min(gaps(site)) >= 0.2

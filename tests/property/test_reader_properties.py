@@ -43,7 +43,7 @@ class TooManySteps(BaseException):
 
 @contextmanager
 def at_most(steps: int):
-    """Stop what is done within after so many calls of functions, of Python or of C."""
+    """Raise TooManySteps after so many calls of functions, of Python or of C."""
     left = steps
 
     def count(frame, event, argument):

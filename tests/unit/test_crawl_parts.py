@@ -17,6 +17,7 @@ import recrawl
 from recrawl import units, urls
 from recrawl.crawl.clock import CrawlClock, ForwardClock
 from recrawl.crawl.discover import Discovery, read_seeds
+from recrawl.crawl.loop import next_start
 from recrawl.crawl.pace import Pace
 from recrawl.crawl.scope import Scope
 from recrawl.crawl.sitemaps import MAX_FILES_IN_MEMORY, SitemapReader
@@ -24,7 +25,13 @@ from recrawl.errors import BadInput
 from recrawl.fetch import FetchResult
 from recrawl.model import DAY
 from recrawl.page.responses import Response, to_visits
-from recrawl.page.sitemaps import MAX_ELEMENTS, MAX_ENTRIES, SitemapEntry, read_sitemap
+from recrawl.page.sitemaps import (
+    MAX_ELEMENTS,
+    MAX_ENTRIES,
+    SitemapEntry,
+    read_sitemap,
+    scan_sitemap,
+)
 
 NOON = 1_699_963_200.0  # 2023-11-14T12:00Z
 MIDNIGHT = NOON - DAY / 2
@@ -406,6 +413,8 @@ def test_entries_and_elements_of_a_sitemap_are_bounded(tmp_path):
     assert len(read_sitemap(many, A)[1]) == MAX_ENTRIES
     late = b"<urlset>" + b"<a/>" * MAX_ELEMENTS + b"<url><loc>/a</loc></url></urlset>"
     assert read_sitemap(gzip.compress(late), A) == ("urlset", [])
+    assert "500,000 elements" in scan_sitemap(late, A).problem
+    assert "50,000 entries" in scan_sitemap(many, A).problem
 
 
 def test_a_host_whose_time_ends_while_a_file_is_parsed_leaves_room_for_others(monkeypatch):
@@ -488,6 +497,18 @@ def test_a_clock_that_is_set_back_is_reported_but_not_its_corrections(caplog):
         source.at += step
         clock.now()
     assert [record.args for record in caplog.records] == [("60 min",)]
+
+
+@given(begun=st.integers(0, 10**6), every=st.integers(1, 10**5), late=st.integers(-(10**5), 10**6))
+def test_a_cycle_begins_at_a_multiple_and_hardly_late(begun, every, late):
+    regular = (begun // every + 1) * every
+    start = next_start(float(begun), float(every), now=float(regular + late))
+    assert start % every == 0
+    assert start >= regular
+    if late <= every / 10:
+        assert start == regular
+    else:
+        assert regular + late <= start < regular + late + every
 
 
 @given(steps=st.lists(st.floats(-2 * DAY, 2 * DAY), max_size=20), ahead=st.floats(0, DAY))

@@ -16,7 +16,12 @@ pytest.importorskip("scrapy", reason="needs the extra crawl")
 from scrapy import FormRequest, Request, Spider, signals
 from scrapy.core.scheduler import Scheduler as ScrapyScheduler
 from scrapy.crawler import Crawler
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    NotConfigured,
+)
 from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import load_object
@@ -200,6 +205,33 @@ def test_a_refused_page_counts_as_failed_but_not_its_redirect_target(revisits):
         middleware.process_exception(request, TimeoutError())
     rows = revisits.revisits.journal.run(lambda store: store.summary()).result()
     assert (rows.pages, rows.visits, rows.failing) == (1, 2, 1)
+
+
+def test_visits_are_recorded_also_if_their_notes_cannot_be(crawl, caplog):
+    middleware = RememberRequests.from_crawler(crawl.crawler)
+    journal = Observer.from_crawler(crawl.crawler).journal
+    journal.run(lambda _: journal.notes._connection.execute("PRAGMA query_only = on")).result()
+    request = Request(PAGE)
+    middleware.process_request(request)
+    crawl.fetch(request)
+    assert journal.run(lambda store: store.summary().visits).result() == 1
+    assert "how pages were asked for is lost" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("error", "problem"),
+    [(DownloadTimeoutError(), "timeout"), (CannotResolveHostError(), "dns"), (OSError(), None)],
+)
+def test_why_a_page_gave_no_answer_is_recorded(crawl, error, problem):
+    middleware = RememberRequests.from_crawler(crawl.crawler)
+    request = Request(PAGE)
+    middleware.process_request(request)
+    crawl.send(signals.request_left_downloader, request=request)
+    middleware.process_exception(request, error)
+    middleware.process_exception(Request(PAGE + "other"), error)  # of which nothing is recorded
+    journal = Observer.from_crawler(crawl.crawler).journal
+    rows = journal.run(lambda store: store.query("SELECT status, problem FROM visits")).result()
+    assert rows.to_pylist() == [{"status": 0, "problem": problem}]
 
 
 @pytest.mark.slow

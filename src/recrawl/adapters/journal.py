@@ -10,6 +10,7 @@ import logging
 import sqlite3
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -92,6 +93,10 @@ class Journal:
         """Drop the last failed visit of a page, because its fetch is tried again."""
         self._inbox.put(lambda: self._forget(url))
 
+    def failed(self, url: str, problem: str) -> None:
+        """Say why the last failed visit of a page got no answer."""
+        self._inbox.put(lambda: self._explain(url, problem))
+
     def run(self, function: Callable[[Store], T]) -> Future[T]:
         """Call a function with the store, in the thread, after all visits added so far."""
         future: Future[T] = Future()
@@ -123,10 +128,19 @@ class Journal:
             self._flush()
 
     def _forget(self, url: str) -> None:
+        if (index := self._last_failed(url)) is not None:
+            del self._held[index]
+
+    def _explain(self, url: str, problem: str) -> None:
+        if (index := self._last_failed(url)) is not None:
+            self._held[index] = replace(self._held[index], problem=problem)
+
+    def _last_failed(self, url: str) -> int | None:
+        """The place of the last failed visit of a page, if it was not written yet."""
         for index in reversed(range(len(self._held))):
             if self._held[index].url == url and self._held[index].status == NO_ANSWER:
-                del self._held[index]
-                return
+                return index
+        return None
 
     def _call(self, function: Callable[[Store], T], future: Future[T]) -> None:
         self._flush()

@@ -31,6 +31,21 @@ _log = logging.getLogger(__name__)
 MAX_LATE_PART = 0.1  #: of a cycle, by which the next may start late; else it is left out
 
 
+def next_start(start: Time, every: float, *, now: Time) -> Time:
+    """When the cycle after one that began at `start` begins: at the next multiple of `every`.
+
+    If it would be too late, it is left out: the one after it would follow at once.
+
+    >>> next_start(10.0, 100.0, now=105.0), next_start(10.0, 100.0, now=130.0)
+    (100.0, 200.0)
+    """
+    following = (start // every + 1) * every
+    late = now - following
+    if late > MAX_LATE_PART * every:
+        following += math.ceil(late / every) * every
+    return following
+
+
 @public
 @dataclass(frozen=True)
 class CycleResult:
@@ -101,10 +116,7 @@ class LiveCrawl:
             start = self.clock.now()
             yield self._cycle(number, start)
             if number != cycles:
-                following = (start // self.every + 1) * self.every
-                late = self.clock.now() - following
-                if late > MAX_LATE_PART * self.every:  # the next multiple; not two cycles in a row
-                    following += math.ceil(late / self.every) * self.every
+                following = next_start(start, self.every, now=self.clock.now())
                 self.clock.wait(min(following, self.end), lambda: self._stopped)
 
     def _store_sitemaps(self) -> None:

@@ -29,7 +29,7 @@ MAX_FILE_BYTES = 64_000_000  #: a larger file is ignored
 MAX_ADDED_BYTES = 16_000_000  #: then the file is written again
 MAX_KEPT_CHARACTERS = 32_000  #: of a robots.txt; a longer one is requested again after a restart
 MAX_KEPT_HOSTS = 20_000  #: and as many robots.txt; the last ones count
-MAX_KEPT_BYTES = 32_000_000  #: of all lines when the file is written whole; the last ones count
+MAX_KEPT_BYTES = 32_000_000  #: of the file when it is written whole; it holds the last lines
 _MAX_FAILURES = 100
 _MAX_LINE_BYTES = 10 * MAX_KEPT_CHARACTERS
 

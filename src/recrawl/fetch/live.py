@@ -205,24 +205,12 @@ class LiveEngine:
             self._calls.remove(call)
             self._reactor.schedule(self._dispatcher.stop, call, STOPPED)
 
-    def get(self, requested: Sequence[str]) -> list[FetchResult]:
-        """Fetch auxiliary files such as sitemaps and feeds, which are no visits.
+    async def get_file(self, url: str, *, within: float = NEVER) -> FetchResult:
+        """Fetch an auxiliary file such as a sitemap or feed, which is no visit; see `run_beside`.
 
         robots.txt is obeyed and redirects are followed. The result for a robots.txt itself may be
-        empty; `sitemaps` uses it. Bodies have their Content-Encoding undone. May be called between
-        two batches of `fetch`.
-        """
-        results = self._reactor.run(self._get_files(requested))
-        self.save_hosts()
-        return results
-
-    async def _get_files(self, requested: Sequence[str]) -> list[FetchResult]:
-        return await asyncio.gather(*map(self.get_file, requested))
-
-    async def get_file(self, url: str, *, within: float = NEVER) -> FetchResult:
-        """As `get`, for one file, in the thread of the network: see `run_beside`.
-
-        `within`: seconds after which it is not requested any more.
+        empty; `sitemaps` uses it. The Content-Encoding of the body is undone. `within`: seconds
+        after which it is not requested any more.
         """
         results: FutureResult = FutureResult()
         deadline = monotonic() + min(self.deadline, within)

@@ -88,7 +88,10 @@ class Resolver:
         addresses = await self._loop.run_in_executor(self._threads, _look_up, name)
         private_too = self._allow_private or name in self._trusted
         allowed = [(is_v6, ip) for is_v6, ip in addresses if private_too or is_public(ip)]
+        self.refused.discard(name)
         if addresses and not allowed:
+            if len(self.refused) >= _MAX_CACHED_NAMES:
+                self.refused.clear()
             self.refused.add(name)
         if allowed:
             while len(self._known) >= _MAX_CACHED_NAMES:

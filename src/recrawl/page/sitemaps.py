@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from io import BytesIO
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recrawl import urls
@@ -52,7 +51,7 @@ def read_sitemap(body: bytes, url: str) -> tuple[str, list[SitemapEntry]]:
 
 
 def scan_sitemap(body: bytes, url: str) -> SitemapFile:
-    """What a file fetched from `url` holds, up to its first XML error.
+    """What a file fetched from `url` holds, up to its first XML error or to a limit.
 
     A parser only guesses what follows an error.
     """
@@ -64,12 +63,16 @@ def scan_sitemap(body: bytes, url: str) -> SitemapFile:
     entries: list[SitemapEntry] = []
     ended = iterparse(BytesIO(body), resolve_entities=False, no_network=True)
     try:
-        for _, element in islice(ended, MAX_ELEMENTS):
+        for number, (_, element) in enumerate(ended, 1):
             kind = kind or _name(element.getroottree().getroot())
             if _name(element) == _ENTRY_TAGS.get(kind):
                 entries += _entry(element, url)
                 _free(element)
-            if len(entries) == MAX_ENTRIES or kind not in _ENTRY_TAGS:
+            if len(entries) == MAX_ENTRIES:
+                problem = f"No more than {MAX_ENTRIES:,} entries of a file are read."
+            elif number == MAX_ELEMENTS:
+                problem = f"No more than {MAX_ELEMENTS:,} elements of a file are read."
+            if problem or kind not in _ENTRY_TAGS:
                 break
     except LxmlError as error:
         problem = f"XML error: {error}."

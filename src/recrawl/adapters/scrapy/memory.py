@@ -12,7 +12,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    NotConfigured,
+)
 
 from recrawl.adapters.journal import clock
 from recrawl.adapters.page_notes import MAX_CHARACTERS, Note
@@ -37,6 +42,9 @@ _OF_SCRAPY = {
 }  # fmt: skip
 #: And what middlewares and the plan may have set, in a retry or the request after a redirect.
 _OF_MIDDLEWARES = {"proxy", "download_slot", "download_timeout", "dont_cache"}
+
+#: What the store calls the failures that it tells apart.
+_PROBLEMS = {DownloadTimeoutError: "timeout", CannotResolveHostError: "dns"}
 
 _log = logging.getLogger(__name__)
 
@@ -65,15 +73,20 @@ class RememberRequests:
             raise IgnoreRequest("JOBDIR kept it, of an earlier plan; this run has a new plan")
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """Record a planned page that Scrapy refuses (robots.txt) as failed, or it stays due."""
+        """Record a planned page that Scrapy refuses (robots.txt) as failed, or it stays due.
+
+        Of other failures, which the observer has recorded, say why.
+        """
         page = page_of(request)
-        if (
-            isinstance(exception, IgnoreRequest)
-            and page is not None
-            and request.meta.get(META_KEY) == (page, RUN)  # not a redirect target
-        ):
+        if page is None:
+            return
+        is_planned = request.meta.get(META_KEY) == (page, RUN)  # not a redirect target
+        if is_planned and isinstance(exception, IgnoreRequest):
             refused = Response(page, clock(), skipped=True, problem=ROBOTS_FORBIDS)
             self._observer.journal.add(refused)
+        for kind, problem in _PROBLEMS.items():
+            if isinstance(exception, kind):
+                self._observer.journal.failed(page, problem)
 
 
 class RequestMemory:

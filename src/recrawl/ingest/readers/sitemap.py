@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, ClassVar
 
 from recrawl.errors import BadInput, extra
 from recrawl.ingest.batches import tables
-from recrawl.page.sitemaps import MAX_ENTRIES, MAX_UNPACKED_BYTES, scan_sitemap
+from recrawl.page.sitemaps import MAX_UNPACKED_BYTES, scan_sitemap
 from recrawl.urls import host
 
 if TYPE_CHECKING:
@@ -72,5 +72,3 @@ def _rows(body: bytes, source: Source) -> Iterator[Row]:
             yield {"url": entry.url}
     if found.problem:
         source.reject("end of file", found.problem)
-    elif len(found.entries) == MAX_ENTRIES:
-        source.reject("end of file", f"No more than {MAX_ENTRIES:,} entries of a file are read.")
