@@ -52,7 +52,6 @@ def run(session: Session, mutants: list[Mutant]) -> None:
     tried = session.outcomes()
     left = [mutant for mutant in mutants if session.is_left(mutant, tried)]
     print(f"{len(left)} of {len(mutants)} mutants are left to try", flush=True)
-    session.check(left)
     in_workers(len(session.trees), partial(session.run, left))
 
 

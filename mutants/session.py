@@ -117,20 +117,22 @@ class Session:
         files = sorted({test.file for test in tests})
         return self.digest(mutant.path) + "".join(self.digest(file)[:4] for file in files)
 
-    def run(self, sample: list[Mutant], worker: int) -> None:
-        """Try the mutants of a worker, in its own tree."""
-        tried = self.outcomes()
-        for i, mutant in enumerate(sample[worker :: len(self.trees)]):
-            if not self.is_left(mutant, tried):
-                continue
-            began = time.monotonic()
-            outcome = self.outcome(mutant, worker)
-            line = json.dumps(outcome.__dict__) + "\n"
-            with self.results.open("a") as file:
-                file.write(line)
-            seconds = time.monotonic() - began
-            where = f"{mutant.path.removeprefix('src/recrawl/')}:{mutant.line}"
-            print(f"{i:5d} {seconds:5.1f} s  {outcome.status:9s} {where}  {mutant.id}", flush=True)
+    def run(self, left: list[Mutant], worker: int) -> None:
+        """Try the mutants of a worker's files, in its own tree."""
+        files: dict[str, list[Mutant]] = defaultdict(list)
+        for mutant in left:
+            files[mutant.path].append(mutant)
+        for path in list(files)[worker :: len(self.trees)]:
+            self.check(files[path][0], worker)
+            for mutant in files[path]:
+                began = time.monotonic()
+                outcome = self.outcome(mutant, worker)
+                line = json.dumps(outcome.__dict__) + "\n"
+                with self.results.open("a") as file:
+                    file.write(line)
+                seconds = time.monotonic() - began
+                where = f"{path.removeprefix('src/recrawl/')}:{mutant.line}"
+                print(f"{seconds:5.1f} s  {outcome.status:9s} {where}  {mutant.id}", flush=True)
 
     def outcome(self, mutant: Mutant, worker: int) -> Outcome:
         tests, stale = self.tests_of(mutant)
@@ -162,15 +164,13 @@ class Session:
             file.write_bytes(was)
             os.utime(file, ns=(at.st_atime_ns, at.st_mtime_ns))  # its bytecode is valid again
 
-    def check(self, sample: list[Mutant], worker: int = 0) -> None:
-        """Refuse to go on when the tests of some mutants fail on the unbroken code."""
-        first = {mutant.path: mutant for mutant in reversed(sample)}
-        for path, mutant in first.items():
-            tests, stale = self.tests_of(mutant)
-            source = (self.trees[worker] / path).read_bytes()
-            if tests and self.try_code(path, source, tests, stale, worker) != 0:
-                why = f"the tests of {path} fail on the unbroken code; see {self.log(worker)}"
-                raise SystemExit(why)
+    def check(self, mutant: Mutant, worker: int) -> None:
+        """Refuse to go on when the tests of a mutant fail on the unbroken code."""
+        tests, stale = self.tests_of(mutant)
+        source = (self.trees[worker] / mutant.path).read_bytes()
+        if tests and self.try_code(mutant.path, source, tests, stale, worker) != 0:
+            why = f"the tests of {mutant.path} fail on the unbroken code; see {self.log(worker)}"
+            raise SystemExit(why)
 
     def log(self, worker: int) -> Path:
         return self.folder / f"log{worker}"

@@ -229,9 +229,13 @@ def test_a_host_that_is_down_for_a_week_comes_back(world, tmp_path):
 
 
 @pytest.mark.slow
-def test_dead_links_cost_few_of_the_changes(tmp_path):
+@pytest.mark.parametrize("hosts", ["good", "flaky and slow"])
+def test_dead_links_cost_few_of_the_changes(tmp_path, hosts):
     """The same web with and without links to pages that do not exist, ten times as many as do."""
     found, failed = {}, {}
+    behaviours = Behaviours()
+    if hosts != "good":
+        behaviours = Behaviours(failing=0.4, retry_after=0, slow=0.4, latency=0.05, seed=SEED)
     for links in ("live", "dead"):
         folder = tmp_path / links
         write(registry.make("world", "hubs").make(pages=300, days=30, seed=5), folder)
@@ -242,13 +246,16 @@ def test_dead_links_cost_few_of_the_changes(tmp_path):
                 row["links"] = [url for url in row["links"] if url in known]
             schema = pq.read_schema(folder / "versions.parquet")
             pq.write_table(pa.Table.from_pylist(rows, schema), folder / "versions.parquet")
-        with serve(open_trace(folder), manual=True) as web:
+        with serve(open_trace(folder), manual=True, behaviours=behaviours) as web:
             cycles = crawl(web, tmp_path / f"store-{links}", budget="60/day")
         found[links] = sum(cycle.changed for cycle in cycles)
         failed[links] = [cycle.failed for cycle in cycles]
-    assert cycles[-1].pages > 2000
-    assert max(failed["live"]) == 0
-    assert max(failed["dead"]) <= 12, "no more than the share for new pages"
+    assert cycles[-1].pages > 1900
+    if hosts == "good":
+        assert max(failed["live"]) == 0
+        assert max(failed["dead"]) <= 12, "no more than the share for new pages"
+    else:
+        assert max(failed["live"]) > 0
     assert found["dead"] > 0.95 * found["live"]
 
 

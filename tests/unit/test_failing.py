@@ -16,8 +16,8 @@ from recrawl.planner.failing import answer_chances, retry_seconds
 from recrawl.planner.plan import DISCOVERED, RETRIED, SCORED, expected
 
 NOW = 1_800_000_000.0
-MISSING, SERVER, TIMEOUT = (
-    FAILURES.index(name) for name in ("not found (404)", "server error", "timeout")
+MISSING, REFUSED, SERVER, TIMEOUT = (
+    FAILURES.index(name) for name in ("not found (404)", "refused (4xx)", "server error", "timeout")
 )
 
 
@@ -122,7 +122,7 @@ def test_failing_pages_have_a_share_of_their_own():
     some = pages(
         n,
         failures=np.where(failing, np.where(np.arange(n) < 4, 1, 5), 0),
-        failure=np.where(failing, SERVER, 0),
+        failure=np.where(failing, REFUSED, 0),
         last_attempt=np.where(failing, NOW - 90 * DAY, NOW - 3600.0),
     )
     score = np.where(failing, 1000.0, 1.0)
@@ -144,6 +144,28 @@ def test_pages_that_hardly_ever_return_get_a_third_of_the_share():
     assert (why == RETRIED).sum() == 4
 
 
+def test_failing_pages_that_are_likely_back_compete_with_the_others():
+    """A retry after an error of the server succeeds with 0.5, after a missing page with 0.05."""
+    some = pages(
+        4, failures=[1, 1, 0, 0], failure=[SERVER, MISSING, 0, 0],
+        last_attempt=np.full(4, NOW - 90 * DAY),
+    )  # fmt: skip
+    rows, why = drawn(some, np.array([3.0, 30.0, 1.0, 2.0]), Budget(fetches=3, retry=0.0))
+    assert (rows.tolist(), set(why)) == ([3, 0, 2], {SCORED})
+
+
+def test_a_page_that_was_never_reached_is_doubted_also_after_an_error_of_its_host():
+    """One in two of the new pages was reached; 40 errors of the server say nothing of theirs."""
+    n = 82
+    first = np.where(np.arange(n) < 40, NOW, np.nan)
+    failing = np.arange(n) >= 40
+    kind = np.where(np.arange(n) == 81, SERVER, MISSING) * failing
+    some = pages(n, first_visit=first, last_visit=first, failures=failing, failure=kind)
+    chance = answer_chances(some, NOW)
+    assert 0.24 < chance[81] < 0.27
+    assert 0.04 < chance[80] <= 0.05
+
+
 def test_what_healthy_pages_leave_over_goes_to_failing_ones():
     some = pages(
         4, failures=[1, 1, 0, 0], failure=[MISSING] * 4, last_attempt=np.full(4, NOW - 90 * DAY)
@@ -157,7 +179,7 @@ def few_retries(last_attempt, now):
     some = pages(
         50,
         failures=np.arange(50) < 25,
-        failure=np.full(50, SERVER),
+        failure=np.full(50, REFUSED),
         last_attempt=np.full(50, last_attempt),
     )
     chosen = plan(SampleHistory(some), Budget(fetches=2, retry=0.1), now=now)
@@ -206,7 +228,7 @@ def test_failing_and_explored_pages_have_their_turn_on_a_single_host():
     some = pages(
         200,
         failures=failing.astype(int),
-        failure=np.full(200, SERVER),
+        failure=np.full(200, REFUSED),
         last_attempt=np.where(failing, NOW - 90 * DAY, NOW - 3600.0),
         last_visit=np.where(np.arange(200) > 190, NOW - DAY, NOW - 3600.0),
     )

@@ -163,7 +163,7 @@ def _signals(page: Pages, now: Time) -> list[str]:
 
 def _reason_to_pick(candidates: Candidates, row: int) -> int:
     """Which part of the plan the page competes for."""
-    if candidates.pages.failures[row]:
+    if candidates.is_retry[row]:
         return RETRIED
     is_new = candidates.budget.discover is not None and candidates.pages.n_visits[row] == 0
     return DISCOVERED if is_new else SCORED
@@ -187,8 +187,8 @@ def _ahead(candidates: Candidates, row: int) -> BoolArray:
 
 def _enough_fetches(candidates: Candidates, row: int) -> int:
     """The least budget, in fetches, that picks a page which competes by its score."""
-    is_failing = candidates.pages.failures > 0
-    ahead = int((_ahead(candidates, row) & candidates.eligible & ~is_failing).sum())
+    rivals = candidates.eligible & ~candidates.is_retry
+    ahead = int((_ahead(candidates, row) & rivals).sum())
     low, high = ahead, int((ahead + 2) / (1.0 - min(candidates.budget.retry, 0.999))) + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -223,7 +223,7 @@ def _verdict(candidates: Candidates, row: int, winners: IntArray) -> str:
     wait = _wait(candidates, row, needed)
     if capped:
         return f"Better pages of its host use up the host's cap. {wait}"
-    if caps or candidates.budget.discover is not None or candidates.pages.failures[row]:
+    if caps or candidates.budget.discover is not None or candidates.is_retry[row]:
         return wait
     return f"{wait} Or with a budget of {_enough_fetches(candidates, row):,} fetches."
 

@@ -34,15 +34,18 @@ def answer_chances(pages: Pages, now: Time) -> FloatArray:
     """The probability that a visit to each page gets an answer; 1 for all but these:
 
     - failing pages, by how retries after such failures fared,
-    - pages never visited, by how many pages of their host that were new lately were reached,
+    - pages never reached, by how many pages of their host that were new lately were; also if they
+      failed, unless the failure was their own, as a 404 is,
     - all pages of a host that is down, by how long that has lasted.
     """
-    failing, new = pages.failures > 0, pages.n_visits == 0
+    failing = pages.failures > 0
+    is_of_host = IS_HOST_FAILURE[np.minimum(pages.failure, len(FAILURES) - 1)]
+    unknown = (pages.n_visits == 0) | (failing & is_of_host & np.isnan(pages.last_visit))
     chance = np.ones(len(pages))
-    if new.any():
-        chance[new] = _first_visit_chances(pages, now)[new]
+    if unknown.any():
+        chance[unknown] = _first_visit_chances(pages, now)[unknown]
     if failing.any():
-        chance[failing] = _return_chances(pages, failing)
+        chance[failing] *= _return_chances(pages, failing)
         chance *= _host_chances(pages, failing, now)
     return chance
 

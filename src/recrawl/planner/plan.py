@@ -39,6 +39,7 @@ PINNED, OVERDUE, DISCOVERED, SCORED, EXPLORED, RETRIED = range(6)
 WHY = ("pinned; ", "overdue by rule; ", "new; ", "", "explored: unseen for longest; ", "retried; ")
 #: Failing pages get all of their share if their best return as often, and never less than a part.
 USUAL_RETURN, MIN_RETRY_PART = 0.1, 1 / 3
+LIKELY_ANSWER = 0.25  #: chance from which a failing page needs no share of its own
 MAX_CLOCK_ERROR_SECONDS = DAY  #: by which `now` may be before the last visit
 
 
@@ -187,7 +188,7 @@ class Candidates:
         """Which pages are chosen from in turn, and how many of them."""
         rows, score, most = np.flatnonzero(self.eligible), self.score, self.fetches
         failing = self._failing
-        known = rows[self.pages.failures[rows] == 0] if failing.size else rows
+        known = rows[~self.is_retry[rows]] if failing.size else rows
         explored, retried = int(self.budget.explore * most), self.retries(most)
         overdue, days = rows[:0], score
         if explored or self.rules.max_interval.min(initial=np.inf) < np.inf:
@@ -211,8 +212,13 @@ class Candidates:
         return min(self._whole(wanted * min(likely, 1.0)), len(self._failing))
 
     @cached_property
+    def is_retry(self) -> BoolArray:
+        """Failing pages that hardly answer; the others compete with the pages that do not fail."""
+        return (self.pages.failures > 0) & (self.answers < LIKELY_ANSWER)
+
+    @cached_property
     def _failing(self) -> IntArray:
-        return np.flatnonzero(self.eligible & (self.pages.failures > 0))
+        return np.flatnonzero(self.eligible & self.is_retry)
 
     def _discovered(self, new: IntArray) -> int:
         """How many fetches are for new pages: fewer, the fewer of the best are likely there."""
