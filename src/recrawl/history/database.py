@@ -46,7 +46,7 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "allow_persistent_secrets": "false",
     "python_enable_replacements": "false",
-    "memory_limit": "384MiB",  # more goes to the folder history.duckdb.tmp while it is needed
+    "memory_limit": "320MiB",  # more goes to the folder history.duckdb.tmp while it is needed
     "threads": min(os.cpu_count() or 1, 4),  # each needs some of that memory
     "allowed_configs": ["TimeZone", "enable_progress_bar"],
     "lock_configuration": "true",
