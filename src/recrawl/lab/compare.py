@@ -316,10 +316,8 @@ def _weights(trace: Trace, weights: Mapping[str, float]) -> FloatArray:
 
 
 def _known_rates(trace: Trace, log: FetchLog) -> dict[str, float]:
-    """The limits at known rates; none if a page does not exist throughout or nothing is fetched."""
-    if not log.fetches or not trace.alive().all():
-        return {}
-    return {f"{name}_known_rates": v for name, v in known_rates(trace, log).items()}
+    """What known rates reach; nothing if a page does not exist throughout or nothing is fetched."""
+    return known_rates(trace, log) if log.fetches and trace.alive().all() else {}
 
 
 def _write_logs(logs: list[FetchLog], trace: Trace, folder: Path, name: str) -> None:

@@ -51,10 +51,10 @@ def daily(trace: Trace, log: FetchLog, weight: FloatArray | None = None) -> Dail
     for number, spent in enumerate(log.by_cycle()):
         now = float(log.at[spent].max(initial=log.times[number]))
         live = trace.live_at(now)
-        possible = int(_differ(trace, copy, live).sum())
+        possible = int(differ(trace, copy, live).sum())
         came = log.succeeded[spent]
         page, before, after = (c[spent][came] for c in (log.page, *versions))
-        hit = _differ(trace, before, after)
+        hit = differ(trace, before, after)
         internal, external = trace.links.new(before, after)
         unseen = trace.links.mark(after, seen)
         copy[page] = after
@@ -131,7 +131,7 @@ def claims(trace: Trace, log: FetchLog) -> tuple[FloatArray, BoolArray]:
     """For each successful fetch past warm-up: the predicted probability, and if it was a change."""
     rows = log.succeeded & np.isfinite(log.p_change)
     before, after = log.versions(trace)
-    return log.p_change[rows], _differ(trace, before[rows], after[rows])
+    return log.p_change[rows], differ(trace, before[rows], after[rows])
 
 
 def ndcg(hits: BoolArray, possible: int) -> float:
@@ -142,10 +142,10 @@ def ndcg(hits: BoolArray, possible: int) -> float:
     return float(gain[: len(hits)][hits].sum() / best) if best > 0 else 1.0
 
 
-def _differ(trace: Trace, copy: IntArray, live: IntArray) -> BoolArray:
+def differ(trace: Trace, copy: IntArray, live: IntArray) -> BoolArray:
     """Which pages would show a change: we have a copy, the page exists, and they differ."""
-    differ: BoolArray = (copy >= 0) & (live >= 0) & (trace.content[copy] != trace.content[live])
-    return differ
+    is_other: BoolArray = (copy >= 0) & (live >= 0) & (trace.content[copy] != trace.content[live])
+    return is_other
 
 
 def _certain(trace: Trace, page: IntArray, at: FloatArray) -> int:
@@ -158,7 +158,7 @@ def _state(
 ) -> tuple[float, float, float, float]:
     """Freshness, embarrassment, age and harmonic staleness of the copies."""
     there, held = live >= 0, copy >= 0
-    stale = _differ(trace, copy, live) | (there & ~held)
+    stale = differ(trace, copy, live) | (there & ~held)
     first = trace.start[:-1]
     age = (now - trace.valid_from[np.where(held, trace.next_change[copy], first)]) / DAY
     missed = trace.steps[live] - trace.steps[np.where(held, copy, first)] + ~held
