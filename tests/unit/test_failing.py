@@ -166,6 +166,17 @@ def test_a_page_that_was_never_reached_is_doubted_also_after_an_error_of_its_hos
     assert 0.04 < chance[80] <= 0.05
 
 
+def test_a_share_of_one_fetch_is_one_however_unlikely_a_return_is():
+    failing = np.arange(100) < 40
+    some = pages(
+        100, failures=9 * failing, failure=np.full(100, MISSING),
+        last_attempt=np.full(100, NOW - 90 * DAY),
+    )  # fmt: skip
+    for now in NOW + np.arange(20) * DAY:
+        made = plan(SampleHistory(some), Budget(fetches=60, retry=0.02), now=float(now))
+        assert (made.why == RETRIED).sum() == 1
+
+
 def test_what_healthy_pages_leave_over_goes_to_failing_ones():
     some = pages(
         4, failures=[1, 1, 0, 0], failure=[MISSING] * 4, last_attempt=np.full(4, NOW - 90 * DAY)

@@ -206,10 +206,14 @@ class Candidates:
         yield _Stage(RETRIED, failing, score, retried)
 
     def retries(self, fetches: int) -> int:
-        """How many fetches of a plan are for failing pages: all of their share if they return."""
+        """How many fetches of a plan are for failing pages: all of their share if they return.
+
+        A share of one fetch or more is at least one: a host that was down is noticed soon.
+        """
         wanted = self.budget.retry * fetches
         likely = max(self._likely(self._failing, wanted) / USUAL_RETURN, MIN_RETRY_PART)
-        return min(self._whole(wanted * min(likely, 1.0)), len(self._failing))
+        quota = max(wanted * min(likely, 1.0), min(wanted, 1.0))
+        return min(self._whole(quota), len(self._failing))
 
     @cached_property
     def is_retry(self) -> BoolArray:
