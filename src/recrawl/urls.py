@@ -67,7 +67,7 @@ def canonical(url: str, *, base: str | None = None) -> str:
 
 
 def resolve_links(hrefs: Iterable[str], base: str) -> list[str | None]:
-    """The canonical URL of each link of a page; None if it is no web page, or is too long."""
+    """The canonical URL of each link; None for links that are too long or lead to no web page."""
     base_parts = _base_of(base)
     front = (None, "", base_parts.origin, base_parts.folder)
     room = MAX_URL_LENGTH - len(base_parts.folder)

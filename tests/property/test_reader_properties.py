@@ -43,7 +43,7 @@ class TooManySteps(BaseException):
 
 @contextmanager
 def at_most(steps: int):
-    """Raise TooManySteps after so many calls of functions, of Python or of C."""
+    """Allow this many function calls in the block; one more raises TooManySteps."""
     left = steps
 
     def count(frame, event, argument):

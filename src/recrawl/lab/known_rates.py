@@ -79,7 +79,7 @@ def _changed_so_far(trace: Trace, log: FetchLog) -> list[FloatArray]:
 
 
 def _events(changed: FloatArray, cycles: int) -> FloatArray:
-    """How many changes there were if so many of the cycles show one (Cho & Garcia-Molina 2003)."""
+    """The likely number of changes, given how many cycles show one (Cho & Garcia-Molina 2003)."""
     events: FloatArray = -cycles * np.log((cycles - changed + 0.5) / (cycles + 0.5))
     return events
 
