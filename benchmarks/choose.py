@@ -29,7 +29,7 @@ from benchmarks.replays import (
     trace_folders,
 )
 from recrawl import registry
-from recrawl.auto import copies, hazard, learner, model, page_history, trees
+from recrawl.auto import balance, copies, hazard, learner, page_history, trees
 from recrawl.auto.features import (
     GROUP_COLUMNS,
     N_MOVING,
@@ -40,7 +40,6 @@ from recrawl.auto.features import (
 from recrawl.lab.bounds import captured
 from recrawl.lab.experiment import ExperimentTask, digest, run_experiment
 from recrawl.lab.worlds import write
-from recrawl.policies import auto
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -57,12 +56,11 @@ WORLD = {"pages": 400, "days": 90, "seed": 5}
 SLACK = 0.002  #: of freshness that may be lost to oldest-first and to `poisson`
 #: By name of the variant, the constant that differs: module, name, value.
 NUMBERS: dict[str, tuple[ModuleType, str, float]] = {
-    "fresh 0": (auto, "FRESH", 0.0),
-    "fresh 0.1": (auto, "FRESH", 0.1),
-    "fresh 0.4": (auto, "FRESH", 0.4),
-    "optimism 0": (model, "OPTIMISM", 0.0),
-    "optimism 2": (model, "OPTIMISM", 2.0),
-    "optimism 8": (model, "OPTIMISM", 8.0),
+    "slack 0": (balance, "SLACK", 0.0),
+    "slack 0.01": (balance, "SLACK", 0.01),
+    "exponent at least 0": (balance, "MIN_EXPONENT", 0.0),
+    "exponent at least 0.6": (balance, "MIN_EXPONENT", 0.6),
+    "exponent 1": (balance, "MIN_EXPONENT", 1.0),
     "ridge 20": (hazard, "RIDGE", 20.0),
     "ridge 120": (hazard, "RIDGE", 120.0),
     "shrink 20": (trees, "SHRINK", 20.0),
@@ -81,7 +79,7 @@ IN_ONE = "in one part"
 CLASSIC = ("oldest", "poisson")
 CHOICES = ["auto", *NUMBERS]
 TIGHT = ("ota_contrib", "1%")  #: where pages that flap cost most freshness
-AT_STAKE = [v for v in NUMBERS if v.startswith(("fresh", "optimism"))]
+AT_STAKE = [v for v in NUMBERS if v.startswith(("slack", "exponent"))]
 TRIED = [*CLASSIC, *CHOICES, *LEFT_OUT, *MODELS, IN_ONE]
 
 HEAD = f"""# How `auto` was chosen
@@ -99,7 +97,7 @@ on chance.
 OTHERS = f"""## With other numbers
 
 {BUDGET} a day, one order of ties ({SEEDS_IF_SMALL} below {SMALL_TRACE} pages); differences below three points are noise.
-`auto` has fresh {auto.FRESH:g}, optimism {model.OPTIMISM:g}, ridge {hazard.RIDGE:g}, shrink {trees.SHRINK:g}.
+`auto` has slack {balance.SLACK:g}, an exponent of at least {balance.MIN_EXPONENT:g}, ridge {hazard.RIDGE:g}, shrink {trees.SHRINK:g}.
 """
 WITHOUT = """## Without each ingredient
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from recrawl.model import IntArray, Outlinks
+    from recrawl.model import FloatArray, IntArray, Outlinks
 
 NOW = 1_800_000_000.0
 PAGES, HOSTS = 10_000_000, 100_000
@@ -74,6 +74,9 @@ class Columns:
         raise NotImplementedError
 
     def n_links(self, page_id: IntArray) -> IntArray:
+        raise NotImplementedError
+
+    def first_modified(self, page_id: IntArray) -> FloatArray:
         raise NotImplementedError
 
 

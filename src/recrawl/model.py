@@ -171,6 +171,7 @@ class PageSource(Protocol):
     def texts(self, page_id: IntArray, characters: int | None = None) -> pa.Array: ...
     def outlinks(self, page_id: IntArray) -> Outlinks: ...
     def n_links(self, page_id: IntArray) -> IntArray: ...
+    def first_modified(self, page_id: IntArray) -> FloatArray: ...
 
 
 @public
@@ -262,6 +263,10 @@ class Pages:
     def n_links(self) -> IntArray:
         """How many links our copy of each page has; 0 where they were not kept."""
         return self.source.n_links(self.page_id)
+
+    def first_modified(self) -> FloatArray:
+        """Last-Modified of the first successful visit to each page, seconds; NaN: not sent."""
+        return self.source.first_modified(self.page_id)
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def test_the_linear_model_finds_the_weights():
 
 def test_its_slope_is_that_of_the_loss():
     log_s, hit = np.array([-3.0, -0.5, 0.3, 2.0]), np.array([True, True, False, False])
-    slope, _ = hazard._derivatives(log_s, hit)
+    slope, _ = hazard.derivatives(log_s, hit)
     step = (hazard.log_loss(log_s + 1e-6, hit) - hazard.log_loss(log_s - 1e-6, hit)) / 2e-6
     assert slope == pytest.approx(-step, abs=1e-6)
 

@@ -17,23 +17,22 @@ PAGE_PRIOR_HITS = 0.5  #: that the rate of its smallest group counts for in a pa
 
 
 def base_rates(
-    group: IntArray, totals: FloatArray, events: FloatArray, days: FloatArray, page: IntArray
+    group: IntArray, totals: FloatArray, events: FloatArray, days: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Hits a day of these pages, and of the smallest group of each; never 0.
+    """Hits a day of pages, and of the smallest group of each; never 0.
 
     `group` has one row per level and one column per page; `totals` has the events and days of each
-    group.
+    group, `events` and `days` those of each page.
     """
-    rate = np.full(len(page), PRIOR_HITS / PRIOR_DAYS)
-    for level in range(N_NESTED):
-        of_page = group[level, page]
+    rate = np.full(len(events), PRIOR_HITS / PRIOR_DAYS)
+    for of_page, level in zip(group, range(N_NESTED), strict=False):
         member = of_page >= 0
         hits, time = totals[:, of_page[member]]
         if level == 0:
             rate[member] = (hits + PRIOR_HITS) / (time + PRIOR_DAYS)
         else:
             rate[member] = (hits + GROUP_PRIOR_HITS) / (time + GROUP_PRIOR_HITS / rate[member])
-    return (events[page] + PAGE_PRIOR_HITS) / (days[page] + PAGE_PRIOR_HITS / rate), rate
+    return (events + PAGE_PRIOR_HITS) / (days + PAGE_PRIOR_HITS / rate), rate
 
 
 def mean_rate(events: FloatArray | IntArray, days: FloatArray) -> float:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.auto import copies
+from recrawl.auto.calibration import Calibration
 from recrawl.auto.copies import CopyFeatures
 from recrawl.auto.features import N_NEIGHBOURS, NAMES, FeatureState
 from recrawl.auto.group_days import DAYS_KEPT, GroupDays
@@ -17,6 +18,7 @@ from recrawl.auto.hazard import Hazard
 from recrawl.auto.learner import Learner
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
+from recrawl.auto.stamps import Stamps
 from recrawl.auto.trees import DEPTH, BoostedTrees
 from recrawl.neighbours.url_groups import LEVELS
 from recrawl.neighbours.vectors import TextSpace, TextVectors
@@ -43,9 +45,11 @@ ARRAYS: dict[type, dict[str, tuple[str, tuple[int | str, ...]]]] = {
         name: ("i8" if name == "n_visits" else "f8", ("n",))
         for name in PageHistory.__dataclass_fields__
     },
+    Stamps: dict.fromkeys(Stamps.__dataclass_fields__, ("f8", ("n",))),
     GroupDays: {
         "group": ("i", (len(LEVELS), "n")),
         "name": ("u8", ("g",)),
+        "n_visits": ("f8", (DAYS_KEPT,)),
         "totals": ("f8", (2, "g")),
         "settled": ("f4", ("g", DAYS_KEPT)),
         "shown": ("f4", ("g", DAYS_KEPT)),
@@ -71,6 +75,7 @@ ARRAYS: dict[type, dict[str, tuple[str, tuple[int | str, ...]]]] = {
         "weight_": ("f4", ("t",)),
         "directions_": ("f4", ("t", copies.DIMS)),
     },
+    Calibration: {"log_s": ("f8", ("p",)), "hit": ("b1", ("p",))},
     Hazard: {name: ("f8", (len(NAMES),)) for name in ("mean", "scale", "weight")},
     BoostedTrees: {
         "column": ("i8", ("b", DEPTH)),
@@ -83,6 +88,7 @@ OTHERS: dict[type, dict[str, tuple[type, ...]]] = {
     FeatureState: {
         "event": (str,),
         "history": (PageHistory,),
+        "stamps": (Stamps,),
         "group_days": (GroupDays,),
         "copies": (CopyFeatures,),
         "neighbours": (Neighbourhood,),
@@ -92,6 +98,7 @@ OTHERS: dict[type, dict[str, tuple[type, ...]]] = {
     TextVectors: {"n_pages": (int,), "space": (TextSpace,), "same": (float,), "n_learned": (int,)},
     TextSpace: {"dims": (int,), "terms": (int,), "characters": (int,), "seed": (int,)},
     Hazard: {"intercept": (float,)},
+    Calibration: {"shift": (float,), "slope": (float,)},
     Learner: {
         "seed": (int,),
         "days": (list,),
@@ -145,6 +152,14 @@ def check_learner(learner: Any) -> None:
     if learner.trees is not None:
         _within("column", learner.trees.column, 0, len(NAMES))
         _finite("leaf", learner.trees.leaf)
+
+
+def check_calibration(calibration: Any) -> None:
+    """Raise ValueError unless this is a whole calibration."""
+    _require("its class", type(calibration) is Calibration)
+    _check(calibration, {})
+    for name in ("log_s", "shift", "slope"):
+        _finite(name, getattr(calibration, name))
 
 
 def _check(part: Any, sizes: dict[str, int]) -> None:

@@ -13,6 +13,7 @@ from recrawl.auto.copies import CopyFeatures
 from recrawl.auto.group_days import GroupDays, day_of
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
+from recrawl.auto.stamps import Stamps, is_inside
 from recrawl.errors import BadInput
 from recrawl.history.intervals import EVENTS, visits_since
 from recrawl.model import DAY
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 N_NEIGHBOURS = 10
 MAX_COPY_LAG_DAYS = 3  #: for visits longer before the first copy, its features are not used
+MIN_BELIEF = 0.5  #: in a stamp, from which on it says when a change happened
+DATED_DAYS = 0.01  #: length of the interval in which a dated change happened
 MAX_EXACT_PAIRS = 2_500_000_000  #: of texts to compare; beyond that the nearest are approximate
 GROUP_COLUMNS = tuple(f"days of {level}" for level in LEVELS)
 NEIGHBOUR_COLUMNS = ("like pages since", "like pages' rate")
@@ -66,6 +69,7 @@ class FeatureState:
         self.recent = np.zeros(n_pages, np.uint64)  #: outcomes in `history`, the newest in bit 0
         self.group_name = np.zeros((len(LEVELS), n_pages), np.uint64)
         self.group_days = GroupDays(np.zeros((len(LEVELS), 0), np.int32), np.empty(0, np.uint64))
+        self.stamps = Stamps.empty(n_pages)
         self.copies = CopyFeatures(n_pages)
         self.neighbours = Neighbourhood.empty(n_pages, N_NEIGHBOURS)
         self.rate = self.group_rate = np.zeros(n_pages)  #: hits a day
@@ -84,6 +88,8 @@ class FeatureState:
         if has_new_pages and not self._add_pages(pages, today):
             return None
         self._track_from_first_visit(pages)
+        if self.event == "change":
+            self.stamps.read_first(pages)
         new = visits_since(pages, self.history.n_visits, self.event)
         if self._is_late(pages, new):
             return None
@@ -127,7 +133,7 @@ class FeatureState:
             return False
         old = vars(self).copy()
         self._reset(pages.key.copy(), _first_day(pages))
-        for name in ("history", "copies", "neighbours"):
+        for name in ("history", "stamps", "copies", "neighbours"):
             getattr(self, name).take_over(old[name], new_row)
         self.recent[new_row] = old["recent"]
         self.group_name[:, new_row] = old["group_name"]
@@ -143,8 +149,10 @@ class FeatureState:
         return True
 
     def _rates(self, page: IntArray) -> tuple[FloatArray, FloatArray]:
-        days, history = self.group_days, self.history
-        return base_rates(days.group, days.totals, history.events, history.days, page)
+        group_days, history = self.group_days, self.history
+        events, days = self.stamps.first_events(page)
+        events, days = events + history.events[page], days + history.days[page]
+        return base_rates(group_days.group[:, page], group_days.totals, events, days)
 
     def _add_visits(self, new: PastVisits) -> Examples:
         """Add the visits of one day."""
@@ -158,8 +166,19 @@ class FeatureState:
         due = np.maximum(rate * new.days, 1e-9)
         # The Poisson mean given at least one event: a hit after a long time is several.
         events = np.where(new.hit, due / -np.expm1(-due), 0.0)
-        self.group_days.add_visits(page, begin, end, rate, events)
-        self.history.add_visits(page, end, new.days, new.size, events)
+        days, since, until = new.days, begin, end
+        if self.event == "change":
+            age = np.maximum(new.age, 0.0)
+            # Where the stamp says when: one event since then, and nothing is known of before.
+            belief = np.where(new.hit & is_inside(new.days, new.age), self.stamps.belief[page], 0.0)
+            events += belief * (1.0 - events)
+            days = days + belief * (np.nan_to_num(age) - days)
+            is_dated = belief > MIN_BELIEF
+            until = np.where(is_dated, end - age, end)
+            since = np.where(is_dated, np.maximum(until - DATED_DAYS, begin), begin)
+            self.stamps.add_visits(page, new.days, new.age, new.hit)
+        self.group_days.add_visits(page, (begin, end), (since, until), rate, events, days)
+        self.history.add_visits(page, end, days, new.size, events, (since, until))
         self.rate[page], self.group_rate[page] = self._rates(page)
         return Examples(new, columns, np.log(due))
 
@@ -173,6 +192,7 @@ class FeatureState:
         self.copy_day = np.where(has_copy, pages.last_visit, pages.first_seen) / DAY
         if every_page:
             self._find_neighbours(self.copies.read_changed(pages))
+            self.stamps.judge_hosts(self.group_days.group)
             self.rate, self.group_rate = self._rates(every)
             visited = every
         at = np.full(len(every), now)

@@ -41,6 +41,7 @@ class GroupDays:
         self.group = group
         self.name = name
         self.today = today
+        self.n_visits = np.zeros(DAYS_KEPT)  #: to all pages, by day
         self.totals = np.zeros((2, len(name)))  #: events and days of all visits
         self.settled = np.zeros((len(name), DAYS_KEPT), np.float32)  #: changes, without today's
         self.shown = self.settled.copy()  #: changes, with those of today's visits
@@ -57,6 +58,7 @@ class GroupDays:
         `new_row` is the new row of each page. The totals are 0; see `add_totals`.
         """
         other = GroupDays(group, name, self.today)
+        other.n_visits = self.n_visits
         at = rows_of(self.name, name)
         same = np.flatnonzero(at >= 0)
         for array in ("settled", "shown", "due", "cumulative"):
@@ -83,7 +85,7 @@ class GroupDays:
         hits = np.concatenate([self.old_hits, self.new_hits], axis=1)
         self.old_hits, self.new_hits = hits[:, hits[2] > day - DAYS_KEPT], np.zeros((4, 0))
         dropped = np.arange(self.today + 1, min(day, self.today + DAYS_KEPT) + 1) % DAYS_KEPT
-        self.shown[:, dropped] = self.due[:, dropped] = 0.0
+        self.shown[:, dropped] = self.due[:, dropped] = self.n_visits[dropped] = 0.0
         self.today = day
         self.settled = np.zeros_like(self.settled)
         self._divide(self.old_hits, self.settled)
@@ -94,19 +96,34 @@ class GroupDays:
     def add_visits(
         self,
         page: IntArray,
-        begin: FloatArray,
-        end: FloatArray,
+        interval: tuple[FloatArray, FloatArray],
+        between: tuple[FloatArray, FloatArray],
         rate: FloatArray,
         events: FloatArray,
+        days: FloatArray,
     ) -> None:
-        """Add visits of today: when the copies before were made, and the events behind a hit."""
-        _add_due(self.group, self.due, self.totals, page, begin, end, rate, events, self.today)
-        hits = np.stack([page, begin, end, rate])[:, events > 0]
+        """Add visits of today: the interval that each closes, events behind a hit, days observed.
+
+        A hit happened `between` two days of the interval.
+        """
+        self.n_visits[self.today % DAYS_KEPT] += len(page)
+        visits = (page, *interval, rate, events, days)
+        _add_due(self.group, self.due, self.totals, visits, self.today)
+        hits = np.stack([page, *between, rate])[:, events > 0]
         self.new_hits = np.concatenate([self.new_hits, hits], axis=1)
         shown = self.settled.copy()
         self._divide(self.new_hits, shown)
         self.shown = shown
         _add_up(self.shown, self.due, self.cumulative, self.today)
+
+    def visits_a_day(self) -> float:
+        """Visits on a usual day; a few days on which all pages were visited do not count."""
+        last = (self.today - np.arange(DAYS_KEPT)) % DAYS_KEPT
+        visited = np.flatnonzero(self.n_visits[last])  # days ago
+        if not len(visited):
+            return 0.0
+        usual = float(np.median(self.n_visits[last][visited]))
+        return usual * len(visited) / int(visited[-1] - visited[0] + 1)
 
     def _divide(self, hits: FloatArray, shown: NDArray[np.float32]) -> None:
         """Divide the changes behind hits among their days, and add them to `shown`."""
@@ -124,7 +141,8 @@ class GroupDays:
 
 
 @kernel
-def _add_due(group, due, totals, page, begin, end, rate, events, today):  # type: ignore[no-untyped-def]
+def _add_due(group, due, totals, visits, today):  # type: ignore[no-untyped-def]
+    page, begin, end, rate, events, days = visits
     oldest = today - DAYS_KEPT + 1
     for i in range(len(page)):
         for level in range(len(group)):
@@ -132,7 +150,7 @@ def _add_due(group, due, totals, page, begin, end, rate, events, today):  # type
             if g < 0:
                 continue
             totals[0, g] += events[i]
-            totals[1, g] += end[i] - begin[i]
+            totals[1, g] += days[i]
             first = max(int(np.floor(begin[i])), oldest)
             for day in range(first, min(int(np.floor(end[i])), today) + 1):
                 part = min(end[i], day + 1.0) - max(begin[i], float(day))

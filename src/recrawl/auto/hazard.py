@@ -56,7 +56,7 @@ def fit(
     weight = np.zeros(len(z))
     loss = _loss(z, weight, offset, hit, penalty)
     for _ in range(MAX_STEPS):
-        slope, curve = _derivatives(weight @ z + offset, hit)
+        slope, curve = derivatives(weight @ z + offset, hit)
         gradient = z @ slope - penalty * weight
         step = np.linalg.solve((z * curve) @ z.T + np.diag(penalty), gradient)
         while (new := _loss(z, weight + step, offset, hit, penalty)) > loss:
@@ -85,7 +85,7 @@ def _loss(
     return float(log_loss(weight @ z + offset, hit).sum() + 0.5 * penalty @ weight**2)
 
 
-def _derivatives(log_s: FloatArray, hit: BoolArray) -> tuple[FloatArray, FloatArray]:
+def derivatives(log_s: FloatArray, hit: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Slope of the log-likelihood by log s, and minus its expected curvature."""
     s = np.exp(np.clip(log_s, -30.0, 5.0))
     tail = s / np.expm1(s)  # E[events | hit] − s

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.auto import saved_state
+from recrawl.auto import balance, saved_state
 from recrawl.auto.base_rate import PAGE_PRIOR_HITS, mean_rate
+from recrawl.auto.calibration import Calibration
 from recrawl.auto.features import NAMES, UNTRAINED, FeatureState
 from recrawl.auto.group_days import day_of
 from recrawl.auto.learner import Learner
 from recrawl.model import rows_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from recrawl.model import FloatArray, IntArray, Pages, Time
     from recrawl.protocols import History
 
@@ -31,6 +34,7 @@ class HitModel:
     def __init__(self, event: str = "change", seed: int = 0) -> None:
         self.state = FeatureState(event)
         self.learner = Learner(seed)
+        self.calibration = Calibration()
         self.log_ratio = np.zeros(0)  #: by page of the state: hits due over rate × days
 
     def learn(self, history: History, pages: Pages, now: Time) -> None:
@@ -43,19 +47,30 @@ class HitModel:
         if examples is None:  # visits arrived late: start again, but keep the models
             self.state, last_day = FeatureState(self.state.event), BEFORE_ALL_DAYS
             self.learner.forget_visits()
+            self.calibration = Calibration()
             examples = self.state.update(pages, now) or []
         for day in examples:
+            self.calibration.add_visits(day.offset + self._log_ratio(day.columns), day.visits.hit)
             self.learner.add(day)
         is_new_day = self.state.group_days.today > last_day
         if is_new_day:
             self.learner.train()
-        log_ratio = self.learner.log_ratio(self.state.columns)
-        if log_ratio is None:
-            log_ratio = self.state.columns[NAMES.index(UNTRAINED)].astype(np.float64)
-        self.log_ratio = np.clip(log_ratio, -np.log(MAX_RATIO), np.log(MAX_RATIO))
+            self.calibration.fit()
+        self.log_ratio = self._log_ratio(self.state.columns)
         if folder is not None and is_new_day:
             with suppress(OSError):  # a read-only store can still be planned from
                 saved_state.save(self, folder, self.state.event)
+
+    def _log_ratio(self, columns: NDArray[np.float32]) -> FloatArray:
+        """Log of the hits due over rate × days; `columns` has one column per page or visit."""
+        log_ratio = self.learner.log_ratio(columns)
+        if log_ratio is None:
+            log_ratio = columns[NAMES.index(UNTRAINED)].astype(np.float64)
+        return np.clip(log_ratio, -np.log(MAX_RATIO), np.log(MAX_RATIO))
+
+    def p_hit(self, pages: Pages, now: Time) -> FloatArray:
+        """The probability that a visit to each page is a hit, as far as forecasts came true."""
+        return -np.expm1(-self.calibration.corrected(self.hits_due(pages, now)))
 
     def hits_due(self, pages: Pages, now: Time) -> FloatArray:
         """Hits due on each page by now: s, where a visit is a hit with probability 1 − exp(−s)."""
@@ -64,6 +79,11 @@ class HitModel:
         rate = self._unknown_rate(pages)
         rate[known] = self.state.rate[row[known]] * np.exp(self.log_ratio[row[known]])
         return rate * pages.days_since_visit(now, rate)
+
+    def exponent(self) -> float:
+        """How far visits may follow the rates; see `balance`."""
+        state = self.state
+        return balance.exponent(state.rate, state.history.n_hits, state.group_days.visits_a_day())
 
     def optimism(self, pages: Pages) -> FloatArray:
         """The factor by which to raise the hits due: higher for pages with few hits."""

@@ -31,8 +31,8 @@ class PageHistory:
     events: FloatArray  #: events behind the hits: a hit after a long time may be several in one
     days: FloatArray  #: in which a hit would have been seen
     log_size: FloatArray  #: sum over the hits of the logarithm of their size
-    last_hit: FloatArray  #: NaN: never
-    hit_days: FloatArray  #: length of the interval that ended with the last hit
+    last_hit: FloatArray  #: the latest day on which the last hit may have happened; NaN: never
+    hit_days: FloatArray  #: length of the interval in which it happened
     streak: FloatArray  #: visits with the last outcome: above 0 for hits, below 0 for others
     fast: FloatArray  #: hits with FAST_DAYS of decay, as of the last visit
     slow: FloatArray  #: hits with SLOW_DAYS of decay
@@ -59,11 +59,15 @@ class PageHistory:
         days: FloatArray,
         size: FloatArray,
         events: FloatArray,
+        between: tuple[FloatArray, FloatArray],
     ) -> None:
-        """Add visits, oldest first: day, days since the copy before, size of the hit, events."""
+        """Add visits, oldest first: day, days observed, size of the hit, events.
+
+        A hit happened `between` two days.
+        """
         sums = (self.days, self.n_hits, self.events, self.log_size)
         recent = (self.last, self.last_hit, self.hit_days, self.streak, self.fast, self.slow)
-        _add_visits((page, end, days, size, events), sums, recent)
+        _add_visits((page, end, days, size, events, *between), sums, recent)
 
     def columns(self, page: IntArray, now: FloatArray, rate: FloatArray) -> FloatArray:
         """A row for each of NAMES, a column for each of these pages."""
@@ -85,7 +89,7 @@ class PageHistory:
 
 @kernel
 def _add_visits(visits, sums, recent):  # type: ignore[no-untyped-def]
-    page, end, visit_days, size, visit_events = visits
+    page, end, visit_days, size, visit_events, since, until = visits
     days, n_hits, events, log_size = sums
     last, last_hit, hit_days, streak, fast, slow = recent
     for i in range(len(page)):
@@ -101,8 +105,8 @@ def _add_visits(visits, sums, recent):  # type: ignore[no-untyped-def]
             n_hits[p] += 1.0
             events[p] += visit_events[i]
             log_size[p] += np.log(size[i])
-            last_hit[p] = end[i]
-            hit_days[p] = visit_days[i]
+            last_hit[p] = until[i]
+            hit_days[p] = until[i] - since[i]
             streak[p] = min(max(streak[p], 0.0) + 1.0, MAX_STREAK)
         else:
             streak[p] = max(min(streak[p], 0.0) - 1.0, -MAX_STREAK)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recrawl.auto import copies, features, group_days, trees
-from recrawl.auto.check_saved import check_learner, check_state
+from recrawl.auto.calibration import Calibration
+from recrawl.auto.check_saved import check_calibration, check_learner, check_state
 from recrawl.auto.copies import CopyFeatures
 from recrawl.auto.features import FeatureState
 from recrawl.auto.group_days import GroupDays
@@ -22,6 +23,7 @@ from recrawl.auto.hazard import Hazard
 from recrawl.auto.learner import Learner
 from recrawl.auto.neighbourhood import Neighbourhood
 from recrawl.auto.page_history import PageHistory
+from recrawl.auto.stamps import Stamps
 from recrawl.auto.trees import BoostedTrees
 from recrawl.files import DAMAGED, signed_file, verified_file
 from recrawl.neighbours.vectors import TextSpace, TextVectors
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 #: The version of the format, and what the shapes of arrays depend on. Other files are not loaded.
 FORMAT = [
-    6,
+    7,
     group_days.DAYS_KEPT,
     features.N_NEIGHBOURS,
     copies.DIMS,
@@ -48,6 +50,7 @@ _CLASSES = {
         FeatureState,
         Learner,
         PageHistory,
+        Stamps,
         CopyFeatures,
         Neighbourhood,
         GroupDays,
@@ -55,6 +58,7 @@ _CLASSES = {
         TextVectors,
         Hazard,
         BoostedTrees,
+        Calibration,
     )
 }
 
@@ -65,7 +69,7 @@ def save(model: HitModel, folder: Path, event: str) -> Path:
     old = versions(folder, event)
     number = int(old[-1].stem.rpartition("-")[2]) + 1 if old else 1
     arrays: dict[str, Any] = {}
-    tree = [_to_json(part, arrays) for part in (model.state, model.learner)]
+    tree = [_to_json(part, arrays) for part in (model.state, model.learner, model.calibration)]
     about = {"format": FORMAT, "tree": tree}
     file = folder / f"auto-{event}-{number:06}.npz"
     with signed_file(file) as stream:
@@ -86,9 +90,11 @@ def load(model: HitModel, folder: Path, event: str, today: int) -> None:
                 about = json.loads(str(arrays["about"]))
                 if about["format"] != FORMAT:
                     continue
-                state, learner = (_from_json(part, arrays) for part in about["tree"])
+                parts = [_from_json(part, arrays) for part in about["tree"]]
+            state, learner, calibration = parts
             check_state(state, event)
             check_learner(learner)
+            check_calibration(calibration)
         except (*DAMAGED, AttributeError) as error:
             log.warning(
                 "%s is not used: %s. An older version is, or everything is learned again.",
@@ -99,7 +105,7 @@ def load(model: HitModel, folder: Path, event: str, today: int) -> None:
         if state.group_days.today > today:
             continue  # saved by a plan for a later day; today it was not known
         learner.seed = model.learner.seed
-        model.state, model.learner = state, learner
+        model.state, model.learner, model.calibration = state, learner, calibration
         return
 
 

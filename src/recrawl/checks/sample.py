@@ -63,6 +63,9 @@ class SampleSource:
     def n_links(self, page_id: IntArray) -> IntArray:
         return np.zeros(len(page_id), np.int64)
 
+    def first_modified(self, page_id: IntArray) -> FloatArray:
+        return np.full(len(page_id), np.nan)
+
 
 @dataclass(frozen=True)
 class SampleHistory:

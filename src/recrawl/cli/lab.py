@@ -70,6 +70,13 @@ def replay(
     seeds: Annotated[int, typer.Option(min=1, help="Average over this many orders of ties.")] = 1,
     failures: Annotated[str, typer.Option(help="Share of the visits that fail.")] = "0%",
     not_modified: Annotated[str, typer.Option(help="Share of the pages that answer 304.")] = "0%",
+    last_modified: Annotated[
+        str,
+        typer.Option(
+            help="Share of the hosts that send a true Last-Modified; 50%:now, :frozen or :random "
+            "say what the others send."
+        ),
+    ] = "0%",
     signals: Annotated[  # noqa: FBT002
         bool, typer.Option(help="Read the claims of the trace's sitemaps and feeds.")
     ] = True,
@@ -106,6 +113,7 @@ def replay(
             seeds=seeds,
             failures=failures,
             not_modified=not_modified,
+            last_modified=last_modified,
             signals=signals,
             window=window,
             impute=impute,

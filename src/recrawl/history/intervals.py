@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
-from recrawl.model import starts
+from recrawl.model import DAY, starts
 
 if TYPE_CHECKING:
     from recrawl.model import BoolArray, FloatArray, IntArray, Intervals, KeyArray, Pages
@@ -26,6 +26,7 @@ class PastVisits:
     at: FloatArray  #: seconds
     days: FloatArray  #: since the copy before
     size: FloatArray  #: 1 for a change, or the number of new links; 0 for none
+    age: FloatArray  #: days since the last modification, by Last-Modified; NaN: not known
 
     @property
     def hit(self) -> BoolArray:
@@ -35,7 +36,8 @@ class PastVisits:
         return len(self.page)
 
     def take(self, rows: IntArray | slice) -> PastVisits:
-        return PastVisits(self.page[rows], self.at[rows], self.days[rows], self.size[rows])
+        columns = (getattr(self, f.name)[rows] for f in fields(self))
+        return PastVisits(*columns)
 
 
 def past(pages: Pages, *, never_seen: bool = False) -> Intervals:
@@ -55,8 +57,18 @@ def visits_since(pages: Pages, n_known: IntArray, event: str) -> PastVisits:
     intervals = past(pages.take(rows), never_seen=event == "never-seen-links")
     new = intervals.where(intervals.place >= n_known[rows][intervals.page])
     size = new.changed.astype(np.float64) if event == "change" else new.new_links
+    age = (new.at - new.modified) / DAY
     order = np.argsort(new.at, kind="stable")
-    return PastVisits(rows[new.page], new.at, new.days, size).take(order[np.isfinite(size[order])])
+    visits = PastVisits(rows[new.page], new.at, new.days, size, age)
+    return visits.take(order[np.isfinite(size[order])])
+
+
+def first_ages(pages: Pages) -> FloatArray:
+    """Days from the last modification of each page to our first visit, by its Last-Modified.
+
+    NaN where the server did not say, or there was no visit.
+    """
+    return (pages.first_visit - pages.first_modified()) / DAY
 
 
 def outcomes(pages: Pages) -> tuple[IntArray, BoolArray]:

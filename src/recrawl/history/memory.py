@@ -85,6 +85,7 @@ class MemoryHistory:
         self._targets = np.zeros(copies.targets() if copies else 0, np.bool_)  # seen ones
         self._log: list[tuple[Column, ...]] = []
         self._signals = MemorySignals(len(self.names))
+        self._first_modified = np.full(len(self.names), NO_TIME)
         self._known = np.ones(len(names), np.bool_) if known is None else known.copy()
         hosts = [urls.host(name) for name in self.names]
         self._fixed: dict[str, Any] = {
@@ -140,6 +141,8 @@ class MemoryHistory:
             row[known], at[known], folded.days[known], folded.changed[known] == 1
         )
         modified = micros(visits["last_modified"])
+        is_first = self._state.first_visit[row] == at
+        self._first_modified[row[is_first]] = modified[is_first]
         columns = (row, folded.days, folded.changed, at, modified, *counts)
         self._log.append(tuple(column[known] for column in columns))
 
@@ -224,6 +227,9 @@ class MemoryHistory:
 
     def n_links(self, page_id: IntArray) -> IntArray:
         return np.diff(self.outlinks(page_id).start)
+
+    def first_modified(self, page_id: IntArray) -> FloatArray:
+        return _seconds(self._first_modified[page_id])
 
 
 def _nulls(n: int) -> pa.Array:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from recrawl.model import Column, IntArray, Signals, Time
+    from recrawl.model import Column, FloatArray, IntArray, Signals, Time
 
 MAX_CHARACTERS = 2**31 - 1  #: of a text: all
 
@@ -215,6 +215,14 @@ class Store:
             rows = connection.sql(_N_LINKS).fetchnumpy()
         return _plain(rows["n"])
 
+    def first_modified(self, page_id: IntArray) -> FloatArray:
+        with self._connect() as connection:
+            connection.register("wanted", _wanted(page_id))
+            rows = connection.sql(_FIRST_MODIFIED).fetchnumpy()
+        modified = np.full(len(page_id), np.nan)
+        modified[_plain(rows["row"])] = _plain(rows["modified"])
+        return modified
+
     def validators(self, page_id: IntArray) -> tuple[list[str | None], list[float | None]]:
         """ETag and Last-Modified (seconds) of our copy of each page; None where there is none.
 
@@ -309,6 +317,11 @@ _N_LINKS = """
 SELECT count(target) AS n FROM wanted
 LEFT JOIN (SELECT page_id, target FROM links WHERE last_seen IS NULL) USING (page_id)
 GROUP BY row ORDER BY row
+"""
+_FIRST_MODIFIED = """
+SELECT row, epoch_us(last_modified) / 1e6 AS modified
+FROM visits JOIN wanted USING (page_id) JOIN pages USING (page_id)
+WHERE last_modified IS NOT NULL AND visits.at = first_visit
 """
 _VALIDATORS = """
 WITH seen AS (

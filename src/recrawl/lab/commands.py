@@ -9,6 +9,7 @@ from recrawl import registry, units
 from recrawl.lab.compare import compare, compare_files
 from recrawl.lab.crawled import judge as judge_stores
 from recrawl.lab.learn import learn
+from recrawl.lab.stamps import LastModified
 from recrawl.lab.trace import Trace
 from recrawl.lab.traces import open_trace, read_weights
 from recrawl.planner import DEFAULT_POLICY, policy_for
@@ -38,6 +39,7 @@ def replay(
     detector: str = "digest",
     failures: str | float = 0.0,
     not_modified: str | float = 0.0,
+    last_modified: str | float = 0.0,
     window: Window = None,
     impute: bool = False,
     weights: str | Path | None = None,
@@ -49,9 +51,10 @@ def replay(
 
     Policies are names, objects, or those for each `objective`. With a file of `queries`, the
     quality of answers is measured too. `weights` is a CSV file of url, weight. `impute` guesses
-    what failed visits of a store would have shown. `keep` is a folder for the raw runs. The
-    other options are host_cap, parts, warm_up, discover, ties, signals and seeds. `progress` is
-    called with the name of each finished run. Several files are replayed in parallel.
+    what failed visits of a store would have shown. `last_modified` is the share of hosts that send
+    true stamps, and what the others send: "50%:now"; see `lab.stamps`. `keep` is a folder for the
+    raw runs. The other options are host_cap, parts, warm_up, discover, ties, signals and seeds.
+    `progress` is called with the name of each finished run. Several files are replayed in parallel.
     """
     aims = [policy_for(each, queries if "search" in each else None) for each in _list(objective)]
     names = [*_list(policies), *aims] or [DEFAULT_POLICY]
@@ -70,6 +73,7 @@ def replay(
         "every": units.duration(every),
         "failures": units.share(failures),
         "not_modified": units.share(not_modified),
+        "stamps": LastModified.parse(last_modified),
     }
     if any(isinstance(each, Trace) for each in files):
         opened = (t if isinstance(t, Trace) else open_trace(t, **opening) for t in files)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from recrawl.lab.stamps import LastModified
     from recrawl.lab.trace import Trace
     from recrawl.model import BoolArray, Budget, FloatArray, IntArray, Time
     from recrawl.protocols import Planned, Policy
@@ -86,7 +87,8 @@ class TraceEngine:
     """Answers fetches from a trace.
 
     A share `failures` of the visits fails; the first copies never do. A share `not_modified` of the
-    pages answers 304 where the content is that of the last successful visit. A page that appears
+    pages answers 304 where the content is that of the last successful visit. `stamps` says who
+    sends Last-Modified. A page that appears
     later becomes known at once (`discover="oracle"`), or when a page that links to it is fetched
     ("links").
     """
@@ -98,6 +100,7 @@ class TraceEngine:
         discover: str = "links",
         failures: float = 0.0,
         not_modified: float = 0.0,
+        stamps: LastModified | None = None,
         seed: int = 0,
     ) -> None:
         if discover not in ("links", "oracle"):
@@ -107,6 +110,7 @@ class TraceEngine:
         self.known = trace.live_at(trace.window[0]) >= 0
         self.failures = failures
         self.not_modified = not_modified
+        self.stamps = stamps
         self.seed = seed
         self._urls = pa.array(trace.urls, pa.string())
         self._key = np.arange(len(trace), dtype=np.uint64)
@@ -132,6 +136,11 @@ class TraceEngine:
         columns["at"] = pa.array(np.full(len(page), int(now * 1e6))).cast(VISITS.field("at").type)
         columns["status"] = pa.array(status.astype(np.int16))
         columns["digest"] = pa.array(content, mask=failed | same)
+        if self.stamps is not None:
+            modified = self.stamps.sent(self.trace, page, version, now, self.seed)
+            none = failed | np.isnan(modified)
+            micros = pa.array((np.nan_to_num(modified) * 1e6).astype(np.int64), mask=none)
+            columns["last_modified"] = micros.cast(VISITS.field("last_modified").type)
         if self.trace.body_bytes is not None:
             size = self.trace.body_bytes[version]
             unknown = failed | same | np.isnan(size)
@@ -177,6 +186,7 @@ def replay(
     discover: str = "links",
     failures: float = 0.0,
     not_modified: float = 0.0,
+    stamps: LastModified | None = None,
     signals: bool = True,
 ) -> FetchLog:
     """Run a policy over the window of a trace.
@@ -188,7 +198,12 @@ def replay(
     times = cycle_times(trace.window, every, parts)
     _check_warm_up(warm_up, times, every)
     engine = TraceEngine(
-        trace, discover=discover, failures=failures, not_modified=not_modified, seed=seed
+        trace,
+        discover=discover,
+        failures=failures,
+        not_modified=not_modified,
+        stamps=stamps,
+        seed=seed,
     )
     history = MemoryHistory(
         trace.urls,

@@ -33,7 +33,6 @@ OBJECTIVES = (BALANCED, *INDICES, *POLICY_OF_OBJECTIVE)
 #: beyond this the true rate is unknown, and such an index would skip the page for ever.
 MAX_HITS_DUE = 2.0
 LINEAR = ("change-ratio", "ephemeral")  #: indices that never skip a fast page
-FRESH = 0.25  #: weight of freshness, which skips pages that change all the time, in the default
 
 
 class Auto:
@@ -86,7 +85,7 @@ class Auto:
         changes = next(self._models("change"), None)
         if changes is None:
             return from_rate(smoothed(pages), pages.days_since_visit(now))
-        return Forecast(p_change=-np.expm1(-changes.hits_due(pages, now)))
+        return Forecast(p_change=changes.p_hit(pages, now))
 
     def reasons(self, pages: Pages, row: int) -> list[str]:
         """The strongest reasons for or against a visit, in words; at most three."""
@@ -103,9 +102,10 @@ class Auto:
         if not isinstance(part, HitModel):
             return part.score(pages, now)
         hits = part.hits_due(pages, now)
-        if name == BALANCED:
-            fresh = self._index("freshness", hits, pages, now)
-            return (hits * part.optimism(pages)) ** (1.0 - FRESH) * fresh**FRESH
+        if name == BALANCED:  # rate^a × days
+            a = part.exponent()
+            days = np.maximum(pages.days_since_visit(now), 1e-9)
+            return np.maximum(hits, 1e-12) ** a * days ** (1.0 - a)
         return self._index(name, hits, pages, now)
 
     def _index(self, name: str, hits: FloatArray, pages: Pages, now: Time) -> FloatArray:
