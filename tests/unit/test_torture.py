@@ -85,17 +85,30 @@ def test_a_store_that_lost_a_visit_or_cannot_be_opened_is_noticed(tmp_path):
     assert Store.append.__module__ == "recrawl.history.store", "only the child is changed"
 
 
-def test_visits_later_than_the_clock_are_counted():
+def test_visits_later_than_the_clock_allows_are_counted():
     clock = JumpingClock(100.0, 1e-9)
     assert clock.now() == pytest.approx(100)
     clock.move(50)
     clock.now()
     clock.move(-70)
     assert clock.now() == pytest.approx(80)
-    assert clock.state["latest"] == pytest.approx(150)
+    assert clock.state["limit"] == pytest.approx(150)
     visits = [["http://a/", at * 1_000_000] for at in (148, 149, 151)]
     text = lines({"begin": visits}, {"done": 3, **clock.state}, {"begin": visits}).decode()
     assert late_visits(text) == 1
+
+
+def test_a_crawl_may_be_ahead_of_a_clock_by_half_of_the_time_that_passed():
+    clock = JumpingClock(0.0, 1000.0)
+    begun = clock.now()
+    assert clock.state["limit"] == begun
+    clock.move(-(10**6))
+    for _ in range(3):  # as often as one looks
+        time.sleep(0.01)
+        clock.now()
+    clock.move(9 * 10**5)  # still behind: a jump is no time that passed
+    passed = clock.now() - begun + 10**5
+    assert clock.state["limit"] == pytest.approx(begun + passed / 2)
 
 
 # Processes
