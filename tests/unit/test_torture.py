@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -22,7 +24,7 @@ from torture.fuzz_targets import Target
 from torture.hostile_web import judge
 from torture.journal import Journal, damage, examine, keep_journal
 from torture.pieces import Piece, Run
-from torture.power import SECTOR, Disk, Kind, Operation, build, read_log
+from torture.power import SECTOR, Disk, Kind, Operation, Victim, build, read_log
 from torture.processes import ChildFailed, call, command, end, kill, start
 from torture.report import BEGIN, END, Result, page_text, read_results, table, write_result
 
@@ -226,6 +228,17 @@ assert ctypes.CDLL(None).syscall(number, -100, b".tmph", -100, b"h", 0) == 0
     assert f"{root}/d" in disk.now()
 
 
+def test_a_victim_that_stores_nothing_proves_nothing(tmp_path, monkeypatch):
+    """As a crawl of a web whose days are over."""
+    nothing = partial(subprocess.Popen, [sys.executable, "-c", ""])
+    monkeypatch.setattr("torture.power.popen", lambda *_, **__: nothing())
+    victim = Victim(Run("power", folder=tmp_path), "crawl", tmp_path)
+    with pytest.raises(ChildFailed, match="stored nothing"):
+        victim.live(())
+    (victim.root / "journal").write_bytes(lines({"begin": [A]}, {"done": 1}))
+    victim.live(())
+
+
 # Fuzzing
 
 
@@ -310,6 +323,29 @@ def test_the_log_of_the_hosts_is_judged(requests, broken):
     found = judge(requests)
     assert found.pop("requests") == len(requests)
     assert {name for name, count in found.items() if count} == ({broken} if broken else set())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's times of arrival")
+def test_a_request_that_is_read_late_arrived_when_it_arrived(tmp_path):
+    """As on a busy machine: the crawler gave up, and asked for another page, before it was read."""
+    sent = []
+
+    async def main():
+        with (tmp_path / "log").open("a") as log:
+            server = await asyncio.start_server(hostile_hosts.Hosts(log, 0).serve, "127.0.0.1", 0)
+            for path in "ab":
+                with socket.create_connection(server.sockets[0].getsockname()) as client:
+                    client.sendall(f"GET /{path}/1 HTTP/1.1\r\nHost: h00.example\r\n\r\n".encode())
+                    sent.append(time.monotonic())
+                    time.sleep(0.4)  # the hosts are busy
+            while len((tmp_path / "log").read_text().splitlines()) < 2:
+                await asyncio.sleep(0.01)
+            server.close()
+
+    asyncio.run(main())
+    logged = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    arrived = sorted(line["at"] for line in logged)
+    assert arrived == pytest.approx(sent, abs=0.05)
 
 
 # The report
