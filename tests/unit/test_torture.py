@@ -17,6 +17,7 @@ import pytest
 
 from recrawl.history import Store
 from torture import fuzz_child, hostile_hosts
+from torture.__main__ import PIECES
 from torture.clocks import JumpingClock, late_visits
 from torture.fuzz import feed, smaller
 from torture.fuzz_child import Mailbox, Probe, crash, mutate
@@ -26,7 +27,18 @@ from torture.journal import Journal, damage, examine, keep_journal
 from torture.pieces import Piece, Run
 from torture.power import SECTOR, Disk, Kind, Operation, Victim, build, read_log
 from torture.processes import ChildFailed, call, command, end, kill, start
-from torture.report import BEGIN, END, Result, page_text, read_results, table, write_result
+from torture.report import (
+    BEGIN,
+    END,
+    PAGE,
+    PUBLISHED,
+    Result,
+    page_text,
+    publish,
+    read_results,
+    table,
+    write_result,
+)
 
 A, B, C = ("http://a/", 1), ("http://b/", 2), ("http://c/", 3)
 
@@ -385,6 +397,31 @@ def test_results_are_kept_and_shown(tmp_path):
     assert page.read_text().startswith(f"# Before\n{BEGIN}\n\nMade by `make torture`")
     assert page.read_text().endswith(f"{END}\nafter\n")
     assert "old" not in page.read_text()
+
+
+def test_the_page_keeps_the_result_of_the_largest_run_and_of_other_pieces(tmp_path):
+    full = Result.now("kills", 1.0, 90, {"kills": 1000}, "")
+    disk = Result.now("disk", 0.5, 90, {"rounds": 30}, "")
+    assert all(publish(tmp_path, result) for result in (full, disk))
+    assert not publish(tmp_path, Result.now("kills", 0.1, 9, {"kills": 100}, ""))
+    assert not publish(tmp_path, Result.now("disk", 1.0, 0, {}, "only root may do it"))
+    assert read_results(tmp_path) == {"kills": full, "disk": disk}
+    again = Result.now("disk", 0.5, 80, {"rounds": 31}, "")
+    assert publish(tmp_path, again)
+    assert read_results(tmp_path) == {"kills": full, "disk": again}
+
+
+def test_the_page_names_all_versions_that_the_pieces_ran_with(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    one, other = (Result("kills", "", 1.0, 0, {}, "", {"duckdb": v, "Linux": "6"}) for v in "12")
+    page_text(page, [PIECE], {"kills": one, "disk": other})
+    assert "with duckdb 1 and 2, Linux 6." in page.read_text()
+
+
+def test_published_results_make_the_page_again():
+    """`python -m torture --report` was run after the last result."""
+    assert table(PIECES, read_results(PUBLISHED)) in PAGE.read_text()
 
 
 def test_a_run_scales_counts_and_empties_its_folders(tmp_path):
