@@ -119,11 +119,13 @@ def _close(connection: duckdb.DuckDBPyConnection, path: Path, *, write: bool) ->
     Without room for it, what is committed stays in the log until a later checkpoint.
     """
     written = write and recovery.log_file(path).exists()
-    with suppress(duckdb.Error, OSError):
-        if written:
-            recovery.save_blocks(connection, path)
-    with suppress(duckdb.Error):
-        connection.close()
+    try:
+        with suppress(duckdb.Error, OSError):
+            if written:
+                recovery.save_blocks(connection, path)
+    finally:
+        with suppress(duckdb.Error):
+            connection.close()
     if written:
         recovery.drop_saved(path)
 
