@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from functools import partial
 from itertools import chain
@@ -30,19 +31,31 @@ BEGIN = 1_767_225_600.0  #: 2026-01-01
 SIZES = (1.0, 60.0, 299.0, 3600.0, DAY, 3 * DAY, 40 * DAY)
 
 
+#: The speed at which the time of a crawl may run while it is ahead of its clock: docs/crawling.md.
+SPEED_AHEAD = 0.5
+
+
 class JumpingClock(CrawlClock):
-    """A clock that can be set while it runs; remembers the latest time it ever said."""
+    """A clock that can be set while it runs; knows the latest time that a crawl may have by it.
+
+    That is the latest time it ever said, or half of the time that really passed later.
+    """
 
     def __init__(self, begin: float, speed: float) -> None:
         super().__init__(begin, speed)
-        self.state: dict[str, float] = {"moved": 0.0, "latest": begin}
+        self.state: dict[str, float] = {"moved": 0.0, "limit": begin}
+        self._unmoved = begin
+        self._lock = threading.Lock()
 
     def __setattr__(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)  # the class is frozen
 
     def now(self) -> float:
-        said = super().now() + self.state["moved"]
-        self.state["latest"] = max(self.state["latest"], said)
+        with self._lock:
+            unmoved = super().now()
+            said, passed = unmoved + self.state["moved"], unmoved - self._unmoved
+            self._unmoved = unmoved
+            self.state["limit"] = max(said, self.state["limit"] + passed * SPEED_AHEAD)
         return said
 
     def move(self, seconds: float) -> None:
@@ -52,11 +65,11 @@ class JumpingClock(CrawlClock):
 def crawl(store: Path, journal: Path, report: Path, web: tuple[str, Path], begin: float) -> None:
     """Crawl until killed; SIGUSR1 moves the clock as the file `report.move` says.
 
-    A line of the report is the start or a cycle, with the latest time that the clock ever said.
+    A line of the report is the start or a cycle, with the latest time that it may have.
     """
     proxy, seeds = web
     clock = JumpingClock(begin, SPEED)
-    keep_journal(journal, lambda: {"latest": clock.state["latest"]})
+    keep_journal(journal, lambda: {"limit": clock.state["limit"]})
 
     def move(*_: object) -> None:
         clock.move(float(report.with_suffix(".move").read_text()))
@@ -137,24 +150,24 @@ class Crawl:
         self.pid = 0
         why = "no cycle" if alive else last_lines(self.log, 1)
         print(f"clocks: {self.last_jump}: the crawl stopped: {why}", flush=True)
-        latest = max((line["latest"] for line in self.lines()), default=BEGIN)
+        latest = max((line["limit"] for line in self.lines()), default=BEGIN)
         self.begin(latest + DAY)
         return {"crawls that stopped": 1, "of these without a cycle": int(alive)}
 
     def examine(self) -> dict[str, int]:
-        """The damage, and visits later than any time that the clock had said by then."""
+        """The damage, and visits later than a crawl with this clock may have had by then."""
         found = examine(self.store, Journal.read(self.journal))
         return found | {"visits in the future": late_visits(self.journal.read_text())}
 
 
 def late_visits(journal: str) -> int:
-    """How many visits of a journal are later than the latest time that the clock had said."""
+    """How many visits of a journal are later than the crawl may have had when it stored them."""
     late, begun = 0, list[Any]()
     for line in journal.split("\n")[:-1]:
         record = json.loads(line)
         begun = record.get("begin", begun)
-        if "latest" in record:
-            late += sum(at > record["latest"] * 1e6 + 1 for _, at in begun)
+        if "limit" in record:
+            late += sum(at > record["limit"] * 1e6 + 1 for _, at in begun)
     return late
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Figures = dict[str, int | float | str]
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / ".torture"  #: results, reproducers and the corpus of the fuzzer; git ignores it
+KEPT = ROOT / ".torture"  #: what is done, reproducers, the fuzzer's corpus; git ignores it
 
 
 class Skipped(Exception):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torture.pieces import Figures, Piece
 
 PAGE = ROOT / "docs/reliability.md"
+PUBLISHED = ROOT / "torture"  #: the results that the page shows; git keeps them
 BEGIN, END = "<!-- made by make torture -->", "<!-- end -->"
 
 
@@ -58,6 +59,15 @@ def write_result(folder: Path, result: Result) -> None:
     path.write_text(json.dumps(asdict(result), indent=1) + "\n")
 
 
+def publish(folder: Path, result: Result) -> bool:
+    """Keep a result for the page; returns False if that of a larger run stays instead."""
+    known = read_results(folder).get(result.name)
+    if known and not known.skipped and (result.skipped or result.scale < known.scale):
+        return False
+    write_result(folder, result)
+    return True
+
+
 def read_results(folder: Path) -> dict[str, Result]:
     paths = sorted((folder / "results").glob("*.json"))
     return {path.stem: Result(**json.loads(path.read_text())) for path in paths}
@@ -89,11 +99,18 @@ def _limit(piece: Piece, name: str) -> str:
     return f"at least {show(piece.least[name])}" if name in piece.least else ""
 
 
+def _versions(results: Mapping[str, Result]) -> str:
+    """The versions with which the pieces ran; there may be several, as each runs on its own."""
+    found: dict[str, set[str]] = {}
+    for result in results.values():
+        for name, version_ in result.versions.items():
+            found.setdefault(name, set()).add(version_)
+    return ", ".join(f"{name} {' and '.join(sorted(which))}" for name, which in found.items())
+
+
 def page_text(page: Path, pieces: Sequence[Piece], results: Mapping[str, Result]) -> None:
     """Put the table between the markers of the page."""
-    newest = max(results.values(), key=lambda result: result.date, default=None)
-    versions = ", ".join(f"{n} {v}" for n, v in newest.versions.items()) if newest else "no result"
-    made = f"Made by `make torture` with {versions}."
+    made = f"Made by `make torture` with {_versions(results) or 'no result'}."
     head, _, rest = page.read_text().partition(BEGIN)
     text = f"{made}\n\n{table(pieces, results)}"
     page.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}")

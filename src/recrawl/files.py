@@ -79,7 +79,12 @@ def sync(file: IO[bytes]) -> None:
 def replace(new: Path, path: Path) -> None:
     """Put a finished file in the place of another in the same folder, so that it lasts."""
     new.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Return when the names of the files in a folder are on disk."""
+    folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +17,7 @@ import pytest
 
 from recrawl.history import Store
 from torture import fuzz_child, hostile_hosts
+from torture.__main__ import PIECES
 from torture.clocks import JumpingClock, late_visits
 from torture.fuzz import feed, smaller
 from torture.fuzz_child import Mailbox, Probe, crash, mutate
@@ -22,9 +25,20 @@ from torture.fuzz_targets import Target
 from torture.hostile_web import judge
 from torture.journal import Journal, damage, examine, keep_journal
 from torture.pieces import Piece, Run
-from torture.power import SECTOR, Disk, Kind, Operation, build, read_log
+from torture.power import SECTOR, Disk, Kind, Operation, Victim, build, read_log
 from torture.processes import ChildFailed, call, command, end, kill, start
-from torture.report import BEGIN, END, Result, page_text, read_results, table, write_result
+from torture.report import (
+    BEGIN,
+    END,
+    PAGE,
+    PUBLISHED,
+    Result,
+    page_text,
+    publish,
+    read_results,
+    table,
+    write_result,
+)
 
 A, B, C = ("http://a/", 1), ("http://b/", 2), ("http://c/", 3)
 
@@ -85,17 +99,30 @@ def test_a_store_that_lost_a_visit_or_cannot_be_opened_is_noticed(tmp_path):
     assert Store.append.__module__ == "recrawl.history.store", "only the child is changed"
 
 
-def test_visits_later_than_the_clock_are_counted():
+def test_visits_later_than_the_clock_allows_are_counted():
     clock = JumpingClock(100.0, 1e-9)
     assert clock.now() == pytest.approx(100)
     clock.move(50)
     clock.now()
     clock.move(-70)
     assert clock.now() == pytest.approx(80)
-    assert clock.state["latest"] == pytest.approx(150)
+    assert clock.state["limit"] == pytest.approx(150)
     visits = [["http://a/", at * 1_000_000] for at in (148, 149, 151)]
     text = lines({"begin": visits}, {"done": 3, **clock.state}, {"begin": visits}).decode()
     assert late_visits(text) == 1
+
+
+def test_a_crawl_may_be_ahead_of_a_clock_by_half_of_the_time_that_passed():
+    clock = JumpingClock(0.0, 1000.0)
+    begun = clock.now()
+    assert clock.state["limit"] == begun
+    clock.move(-(10**6))
+    for _ in range(3):  # as often as one looks
+        time.sleep(0.01)
+        clock.now()
+    clock.move(9 * 10**5)  # still behind: a jump is no time that passed
+    passed = clock.now() - begun + 10**5
+    assert clock.state["limit"] == pytest.approx(begun + passed / 2)
 
 
 # Processes
@@ -213,6 +240,17 @@ assert ctypes.CDLL(None).syscall(number, -100, b".tmph", -100, b"h", 0) == 0
     assert f"{root}/d" in disk.now()
 
 
+def test_a_victim_that_stores_nothing_proves_nothing(tmp_path, monkeypatch):
+    """As a crawl of a web whose days are over."""
+    nothing = partial(subprocess.Popen, [sys.executable, "-c", ""])
+    monkeypatch.setattr("torture.power.popen", lambda *_, **__: nothing())
+    victim = Victim(Run("power", folder=tmp_path), "crawl", tmp_path)
+    with pytest.raises(ChildFailed, match="stored nothing"):
+        victim.live(())
+    (victim.root / "journal").write_bytes(lines({"begin": [A]}, {"done": 1}))
+    victim.live(())
+
+
 # Fuzzing
 
 
@@ -299,6 +337,29 @@ def test_the_log_of_the_hosts_is_judged(requests, broken):
     assert {name for name, count in found.items() if count} == ({broken} if broken else set())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's times of arrival")
+def test_a_request_that_is_read_late_arrived_when_it_arrived(tmp_path):
+    """As on a busy machine: the crawler gave up, and asked for another page, before it was read."""
+    sent = []
+
+    async def main():
+        with (tmp_path / "log").open("a") as log:
+            server = await asyncio.start_server(hostile_hosts.Hosts(log, 0).serve, "127.0.0.1", 0)
+            for path in "ab":
+                with socket.create_connection(server.sockets[0].getsockname()) as client:
+                    client.sendall(f"GET /{path}/1 HTTP/1.1\r\nHost: h00.example\r\n\r\n".encode())
+                    sent.append(time.monotonic())
+                    time.sleep(0.4)  # the hosts are busy
+            while len((tmp_path / "log").read_text().splitlines()) < 2:
+                await asyncio.sleep(0.01)
+            server.close()
+
+    asyncio.run(main())
+    logged = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    arrived = sorted(line["at"] for line in logged)
+    assert arrived == pytest.approx(sent, abs=0.05)
+
+
 # The report
 
 PIECE = Piece("kills", lambda run: {}, {"lost": 0, "MB": 100}, {"kills": 10})
@@ -336,6 +397,31 @@ def test_results_are_kept_and_shown(tmp_path):
     assert page.read_text().startswith(f"# Before\n{BEGIN}\n\nMade by `make torture`")
     assert page.read_text().endswith(f"{END}\nafter\n")
     assert "old" not in page.read_text()
+
+
+def test_the_page_keeps_the_result_of_the_largest_run_and_of_other_pieces(tmp_path):
+    full = Result.now("kills", 1.0, 90, {"kills": 1000}, "")
+    disk = Result.now("disk", 0.5, 90, {"rounds": 30}, "")
+    assert all(publish(tmp_path, result) for result in (full, disk))
+    assert not publish(tmp_path, Result.now("kills", 0.1, 9, {"kills": 100}, ""))
+    assert not publish(tmp_path, Result.now("disk", 1.0, 0, {}, "only root may do it"))
+    assert read_results(tmp_path) == {"kills": full, "disk": disk}
+    again = Result.now("disk", 0.5, 80, {"rounds": 31}, "")
+    assert publish(tmp_path, again)
+    assert read_results(tmp_path) == {"kills": full, "disk": again}
+
+
+def test_the_page_names_all_versions_that_the_pieces_ran_with(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}{END}")
+    one, other = (Result("kills", "", 1.0, 0, {}, "", {"duckdb": v, "Linux": "6"}) for v in "12")
+    page_text(page, [PIECE], {"kills": one, "disk": other})
+    assert "with duckdb 1 and 2, Linux 6." in page.read_text()
+
+
+def test_published_results_make_the_page_again():
+    """`python -m torture --report` was run after the last result."""
+    assert table(PIECES, read_results(PUBLISHED)) in PAGE.read_text()
 
 
 def test_a_run_scales_counts_and_empties_its_folders(tmp_path):

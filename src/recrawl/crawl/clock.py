@@ -61,12 +61,15 @@ class ForwardClock:
 
     If that clock is behind, because it was set back or a visit is dated ahead of it, this one runs
     on from where it is, at half the speed, until that clock has caught up. It follows a jump
-    forward at once.
+    forward at once, but only up to that clock: a wrong time that is corrected leaves it right.
     """
 
-    def __init__(self, source: Clock) -> None:
+    def __init__(self, source: Clock, real: Callable[[], float] = time.monotonic) -> None:
+        """`real` counts real seconds, whatever the clock is set to."""
         self._source = source
+        self._real = real
         self._seen = self._now = source.now()
+        self._counted = real()
         self._lock = threading.Lock()
 
     def advance(self, at: Time) -> None:
@@ -76,7 +79,7 @@ class ForwardClock:
 
     def now(self) -> Time:
         with self._lock:
-            seen = self._source.now()
+            seen, counted = self._source.now(), self._real()
             passed = seen - self._seen
             if passed < -MAX_SILENT_STEP_SECONDS:
                 _log.warning(
@@ -84,8 +87,10 @@ class ForwardClock:
                     "until the clock has caught up.",
                     units.show_days(-passed / DAY),
                 )
-            passed = max(passed, 0.0)
-            self._seen = seen
+            # A clock that jumps forward has not run for that time.
+            ran = (counted - self._counted) / self._source.real_seconds(1.0)
+            passed = min(max(passed, 0.0), ran)
+            self._seen, self._counted = seen, counted
             self._now = max(seen, self._now + passed * _SPEED_AHEAD)
             return self._now
 

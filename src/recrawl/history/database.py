@@ -32,6 +32,8 @@ except ModuleNotFoundError as error:
         "A store needs the file locks of Linux or macOS. Use WSL on Windows."
     ) from error
 
+from recrawl.history import recovery
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,6 +50,7 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
     "memory_limit": "320MiB",  # more goes to the folder history.duckdb.tmp while it is needed
     "threads": min(os.cpu_count() or 1, 4),  # each needs some of that memory
+    "checkpoint_threshold": "1TiB",  # no checkpoint but ours: see `_close`
     "allowed_configs": ["TimeZone", "enable_progress_bar"],
     "lock_configuration": "true",
 }
@@ -107,8 +110,24 @@ def connect(
     except duckdb.Error as error:
         raise _failure(folder / DATABASE, error, write=write) from error
     finally:
+        _close(connection, folder / name, write=write)
+
+
+def _close(connection: duckdb.DuckDBPyConnection, path: Path, *, write: bool) -> None:
+    """Close a connection; DuckDB then makes a checkpoint, which a power loss may interrupt.
+
+    Without room for it, what is committed stays in the log until a later checkpoint.
+    """
+    written = write and recovery.log_file(path).exists()
+    try:
+        with suppress(duckdb.Error, OSError):
+            if written:
+                recovery.save_blocks(connection, path)
+    finally:
         with suppress(duckdb.Error):
             connection.close()
+    if written:
+        recovery.drop_saved(path)
 
 
 def _failure(path: Path, error: duckdb.Error, *, write: bool) -> StoreError:
@@ -145,6 +164,8 @@ def _open(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
     wait = WRITER_WAIT_SECONDS if write else READER_WAIT_SECONDS
     begin, quiet = time.monotonic(), QUIET_WAIT_SECONDS
     while True:
+        recovery.restore_blocks(path)
+        state = recovery.log_state(path)
         try:
             return duckdb.connect(str(path), read_only=not write, config=SETTINGS)
         except duckdb.Error as error:
@@ -152,7 +173,9 @@ def _open(path: Path, *, write: bool) -> duckdb.DuckDBPyConnection:
                 raise disk_full(path.parent, error) from error
             holder = _holder(error)
             if holder is None:
-                raise _invalid(path, error) from error
+                if not recovery.cut_log(path, error, state):
+                    raise _invalid(path, error) from error
+                holder = "a process that recovers it"
             if holder == OURSELVES:  # perhaps the caller itself: no use in waiting for long
                 wait = READER_WAIT_SECONDS
             waited = time.monotonic() - begin

@@ -101,6 +101,9 @@ def _create(path: Path, detector: str) -> None:
             "INSERT INTO meta VALUES (?, ?), ('detector', ?)", [_KEY, str(VERSION), detector]
         )
         connection.commit()
+        connection.execute(
+            "CHECKPOINT"
+        )  # closing does it too, but says nothing if the disk is full
     replace(new, path / DATABASE)
 
 
