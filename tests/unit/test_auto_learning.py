@@ -75,14 +75,7 @@ def test_trees_are_those_of_plain_boosting():
     columns, offset, hit = visits(240)
     bins = np.stack([np.argsort(np.argsort(c)) // 12 for c in columns]).astype(np.uint8)  # 20 bins
     usable = np.random.default_rng(1).random((trees.N_TREES, len(columns))) < 0.7
-    (column, cut), leaf = found = (
-        np.zeros((2, trees.N_TREES, trees.DEPTH), np.int64),
-        np.zeros((trees.N_TREES, 2**trees.DEPTH)),
-    )
-    trees._grow(
-        bins, np.stack([offset] * 3), hit, usable, 5.0, np.empty(len(hit), np.uint8),
-        np.empty((2**trees.DEPTH, trees.N_CUTS + 1, 3)), np.empty(trees.N_CUTS), *found,
-    )  # fmt: skip
+    (column, cut), leaf = trees._boost(bins, offset, hit, usable, 5.0)
     found = column, cut, leaf
     first = 4  # later ones may differ where two cuts gain the same to the last digits
     column, cut, leaf = plain_trees(first, bins, offset, hit, usable, 5.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recrawl.page.kernels import kernel, kernel_helper
+from recrawl.page.kernels import kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ SHRINK = 5.0  #: expected hits in a leaf that the plain rate counts for
 MIN_VISITS = 30  #: on each side of a split
 N_CUTS = 63  #: values at which a column may be split
 COLUMN_SHARE = 0.7  #: of the columns that a tree may use
-BLOCK = 2_048  #: visits predicted at a time
+BLOCK = 32_768  #: visits predicted at a time, so that what is used stays in the cache
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,15 @@ class BoostedTrees:
         `columns` has one row per feature and one column per visit.
         """
         logs = np.zeros(columns.shape[1])
-        node = np.empty(BLOCK, np.uint8)
-        _predict(columns, self.column, self.above, self.leaf, node, logs)
+        for begin in range(0, len(logs), BLOCK):
+            block = columns[:, begin : begin + BLOCK]
+            for column, above, leaf in zip(self.column, self.above, self.leaf, strict=True):
+                node = np.zeros(block.shape[1], np.uint8)
+                for feature, value in zip(column, above, strict=True):
+                    node += node
+                    node += (block[feature] > value).view(np.uint8)
+                # Every node has a leaf; clip only spares the check, which takes twice the time.
+                logs[begin : begin + BLOCK] += leaf.take(node, mode="clip")
         return logs
 
 
@@ -58,112 +65,84 @@ def fit(
     """Fit to visits: one row per feature, one column per visit; `offset` is log(rate × days)."""
     random = np.random.default_rng(seed)
     cuts = np.quantile(columns, np.linspace(0, 1, N_CUTS + 2)[1:-1], axis=1).T.astype(np.float32)
-    bins = np.stack([np.searchsorted(c, x) for c, x in zip(cuts, columns, strict=True)])
+    places = [np.searchsorted(c, x) for c, x in zip(cuts, columns, strict=True)]
+    bins = np.stack(places).astype(np.uint8)
     usable = random.random((N_TREES, len(columns))) < COLUMN_SHARE
-    split, leaf = np.zeros((2, N_TREES, DEPTH), np.int64), np.zeros((N_TREES, 2**DEPTH))
-    _grow(
-        bins.astype(np.uint8), np.stack([offset, offset, offset]), hit, usable, shrink,
-        np.empty(len(hit), np.uint8), np.empty((2**DEPTH, N_CUTS + 1, 3)), np.empty(N_CUTS),
-        split, leaf,
-    )  # fmt: skip
-    column, cut = split
+    (column, cut), leaf = _boost(bins, offset, hit, usable, shrink)
     return BoostedTrees(column, cuts[column, cut], leaf)
 
 
-# Loops over single numbers, in arrays made outside: the compiler then has little to do.
-
-
-@kernel
-def _grow(bins, of_visit, hit, usable, shrink, node, sums, gains, split, leaf):  # type: ignore[no-untyped-def]
-    """Fill `split` (column and cut of each depth of each tree) and `leaf`.
-
-    The rows of `of_visit` are log s, and the slope and curvature of the likelihood. `node`, `sums`
-    and `gains` are room to work in.
-    """
-    visits = bins.shape[1]
+def _boost(
+    bins: NDArray[np.uint8], offset: FloatArray, hit: BoolArray, usable: BoolArray, shrink: float
+) -> tuple[IntArray, FloatArray]:
+    """The column and cut of each depth of each tree, and the values of its leaves."""
+    split, leaf = np.zeros((2, N_TREES, DEPTH), np.int64), np.zeros((N_TREES, 2**DEPTH))
+    log_s = offset.copy()
+    slope, curve = np.empty((2, len(hit)))
     for tree in range(N_TREES):
-        for i in range(visits):
-            s = np.exp(min(max(of_visit[0, i], -30.0), 5.0))
-            tail = s / np.expm1(s)
-            of_visit[1, i] = tail if hit[i] else -s
-            of_visit[2, i] = s * tail
-            node[i] = 0
-        for depth in range(DEPTH):
-            c, where = _best_split(
-                bins, of_visit, node, 2**depth, usable, tree, shrink, sums, gains
-            )
-            split[0, tree, depth], split[1, tree, depth] = c, where
-            for i in range(visits):
-                node[i] = 2 * node[i] + (bins[c, i] > where)
-        for n in range(2**DEPTH):
-            sums[n, 0, 0], sums[n, 0, 1] = 0.0, shrink
-        for i in range(visits):
-            sums[node[i], 0, 0] += of_visit[1, i]
-            sums[node[i], 0, 1] += of_visit[2, i]
-        for n in range(2**DEPTH):
-            leaf[tree, n] = LEARNING_RATE * sums[n, 0, 0] / sums[n, 0, 1]
-        for i in range(visits):
-            of_visit[0, i] += leaf[tree, node[i]]
+        _derivatives(log_s, hit, slope, curve)
+        split[:, tree], node = _grow(bins, np.flatnonzero(usable[tree]), slope, curve, shrink)
+        of_visit, weight = node.astype(np.intp), np.full(2**DEPTH, shrink)
+        np.add.at(weight, of_visit, curve)
+        leaf[tree] = LEARNING_RATE * np.bincount(of_visit, slope, 2**DEPTH) / weight
+        log_s += leaf[tree, of_visit]
+    return split, leaf
 
 
-@kernel_helper
-def _best_split(bins, of_visit, node, nodes, usable, tree, shrink, sums, gains):  # type: ignore[no-untyped-def]
-    """The column and cut of the highest gain; if there is none, a cut that few visits are above."""
-    best, column, cut = 0.0, 0, N_CUTS - 1
-    for c in range(len(bins)):
-        if not usable[tree, c]:
-            continue
-        for n in range(nodes):
-            for b in range(N_CUTS + 1):
-                sums[n, b, 0] = sums[n, b, 1] = sums[n, b, 2] = 0.0
-        for i in range(len(node)):
-            n, b = node[i], bins[c, i]
-            sums[n, b, 0] += of_visit[1, i]
-            sums[n, b, 1] += of_visit[2, i]
-            sums[n, b, 2] += 1.0
-        _add_gains(sums, nodes, shrink, gains)
-        for where in range(N_CUTS):
-            if gains[where] > best:
-                best, column, cut = gains[where], c, where
-    return column, cut
+def _grow(
+    bins: NDArray[np.uint8], usable: IntArray, slope: FloatArray, curve: FloatArray, shrink: float
+) -> tuple[IntArray, NDArray[np.uint8]]:
+    """One tree: the column and cut of each depth, and the leaf of each visit."""
+    split, node = np.zeros((2, DEPTH), np.int64), np.zeros(bins.shape[1], np.uint8)
+    for depth in range(DEPTH):
+        sums = np.zeros((len(usable), 2**depth, N_CUTS + 1, 3))
+        _add_visits(bins, usable, node, slope, curve, sums)
+        gains = _gains(sums, shrink)
+        column, cut = 0, N_CUTS - 1  # without a gain, a cut that few visits are above
+        if gains.max(initial=0.0) > 0.0:
+            place, cut = divmod(int(gains.argmax()), N_CUTS)
+            column = int(usable[place])
+        split[:, depth] = column, cut
+        node = 2 * node + (bins[column] > cut)
+    return split, node
 
 
-@kernel_helper
-def _add_gains(sums, nodes, shrink, gains):  # type: ignore[no-untyped-def]
-    """The gain of each cut of one column, the same in all nodes."""
-    for cut in range(N_CUTS):
-        gains[cut] = 0.0
-    for node in range(nodes):
-        g, h, n = 0.0, 0.0, 0.0
-        for b in range(N_CUTS + 1):
-            g += sums[node, b, 0]
-            h += sums[node, b, 1]
-            n += sums[node, b, 2]
-        h += shrink
-        left_g, left_h, left_n = 0.0, shrink, 0.0
-        for cut in range(N_CUTS):
-            left_g += sums[node, cut, 0]
-            left_h += sums[node, cut, 1]
-            left_n += sums[node, cut, 2]
-            if left_n < MIN_VISITS or n - left_n < MIN_VISITS:
-                continue
-            right = g - left_g
-            right_h = h - left_h + shrink
-            gains[cut] += left_g**2 / left_h + right**2 / right_h - g**2 / h
+def _gains(sums: FloatArray, shrink: float) -> FloatArray:
+    """The gain of each cut (columns of the result) of each usable column (rows).
+
+    `sums` has slope, curvature and number of the visits by column, node and bin. All nodes are cut
+    at the same place; a node that few visits are on one side of gains nothing.
+    """
+    all_g, all_h, all_n = np.moveaxis(sums.sum(axis=2, keepdims=True), 3, 0)
+    all_h = all_h + shrink
+    sums[:, :, 0, 1] += shrink
+    left_g, left_h, left_n = np.moveaxis(sums.cumsum(axis=2)[:, :, :-1], 3, 0)
+    right_g, right_h = all_g - left_g, all_h - left_h + shrink
+    gains = left_g**2 / left_h + right_g**2 / right_h - all_g**2 / all_h
+    is_small = (left_n < MIN_VISITS) | (all_n - left_n < MIN_VISITS)
+    return np.asarray(np.where(is_small, 0.0, gains).sum(axis=1))
+
+
+# Only what is done for each visit is compiled: the less there is of it, the sooner a first plan.
 
 
 @kernel
-def _predict(columns, column, above, leaf, node, logs):  # type: ignore[no-untyped-def]
-    visits = columns.shape[1]
-    for begin in range(0, visits, BLOCK):  # so that what is usable stays in the cache
-        n = min(BLOCK, visits - begin)
-        for tree in range(len(leaf)):
-            for i in range(n):
-                node[i] = 0
-            for depth in range(DEPTH):
-                feature, value = column[tree, depth], above[tree, depth]
-                bit = np.uint8(1 << (DEPTH - 1 - depth))
-                for i in range(n):
-                    node[i] |= bit if columns[feature, begin + i] > value else np.uint8(0)
-            for i in range(n):
-                logs[begin + i] += leaf[tree, node[i]]
+def _derivatives(log_s, hit, slope, curve):  # type: ignore[no-untyped-def]
+    """Slope of the log-likelihood of each visit by log s, and minus its expected curvature."""
+    for i in range(len(log_s)):
+        s = np.exp(min(max(log_s[i], -30.0), 5.0))
+        tail = s / np.expm1(s)
+        slope[i] = tail if hit[i] else -s
+        curve[i] = s * tail
+
+
+@kernel
+def _add_visits(bins, usable, node, slope, curve, sums):  # type: ignore[no-untyped-def]
+    """Add slope, curvature and number of the visits to `sums`, by column, node and bin."""
+    for place in range(len(usable)):
+        column = usable[place]
+        for i in range(len(node)):
+            n, b = node[i], bins[column, i]
+            sums[place, n, b, 0] += slope[i]
+            sums[place, n, b, 1] += curve[i]
+            sums[place, n, b, 2] += 1.0

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_matrix, vstack
 
 from recrawl.page.kernels import kernel
-from recrawl.page.word_hashes import letter_table, next_word, utf8_bytes
+from recrawl.page.word_hashes import byte_groups, letter_table, next_word, utf8_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,25 +26,19 @@ BATCH_TEXTS = 1_000  #: texts read at a time, so that memory does not grow with 
 
 def document_counts(texts: pa.Array, characters: int) -> IntArray:
     """The number of texts that hold each bucket. Reads the first `characters` of each text."""
-    return _count(texts, characters)[0]
+    documents = np.zeros(N_BUCKETS, np.int64)
+    for counts in _counts(texts, np.arange(N_BUCKETS), N_BUCKETS, characters):
+        np.add.at(documents, counts.indices, 1)
+    return documents
 
 
 def count_words(texts: pa.Array, characters: int) -> tuple[FloatArray, FloatArray]:
     """The number of words of each text, and of its distinct words."""
-    _, words, distinct = _count(texts, characters)
-    return words, distinct
-
-
-def _count(texts: pa.Array, characters: int) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Texts with each bucket; words and distinct words of each text."""
-    documents = np.zeros(N_BUCKETS, np.int64)
-    last_text = np.full(N_BUCKETS, -1, np.int64)
-    words, distinct = np.zeros(len(texts)), np.zeros(len(texts))
-    first = 0
-    for data, start in _batches(texts, characters):
-        _count_words(data, start, letter_table(), first, last_text, documents, words, distinct)
-        first += len(start) - 1
-    return documents, words, distinct
+    words, distinct = [np.empty(0)], [np.empty(0)]
+    for counts in _counts(texts, np.arange(N_BUCKETS), N_BUCKETS, characters):
+        words.append(np.asarray(counts.sum(axis=1)).ravel())
+        distinct.append(np.diff(counts.indptr))
+    return np.concatenate(words), np.concatenate(distinct)
 
 
 def term_counts(texts: pa.Array, column: IntArray, columns: int, characters: int) -> csr_matrix:
@@ -52,16 +46,24 @@ def term_counts(texts: pa.Array, column: IntArray, columns: int, characters: int
 
     `column` maps a bucket to its column, or to -1.
     """
-    parts = [csr_matrix((0, columns), dtype=np.float32)]
+    empty = csr_matrix((0, columns), dtype=np.float32)
+    parts = [empty, *_counts(texts, column, columns, characters)]
+    return vstack(parts, format="csr", dtype=np.float32)
+
+
+def _counts(
+    texts: pa.Array, column: IntArray, columns: int, characters: int
+) -> Iterator[csr_matrix]:
+    """The term counts of BATCH_TEXTS texts at a time."""
     seen = np.zeros(columns, np.float32)
     for data, start in _batches(texts, characters):
         most = (len(data) + 1) // 2 + len(start)  # a word takes at least a letter and a space
         end = np.zeros(len(start), np.int64)
         which, often = np.empty(most, np.int32), np.empty(most, np.float32)
-        _count_terms(data, start, letter_table(), column, seen, end, which, often)
+        content = data, byte_groups(data), start
+        _count_terms(*content, letter_table(), column, seen, end, which, often)
         shape = (len(start) - 1, columns)
-        parts.append(csr_matrix((often[: end[-1]].copy(), which[: end[-1]].copy(), end), shape))
-    return vstack(parts, format="csr", dtype=np.float32)
+        yield csr_matrix((often[: end[-1]].copy(), which[: end[-1]].copy(), end), shape)
 
 
 def _batches(texts: pa.Array, characters: int) -> Iterator[tuple[NDArray[np.uint8], IntArray]]:
@@ -71,28 +73,12 @@ def _batches(texts: pa.Array, characters: int) -> Iterator[tuple[NDArray[np.uint
 
 
 @kernel
-def _count_words(data, start, letters, first, last_text, documents, words, distinct):  # type: ignore[no-untyped-def]
-    for text in range(len(start) - 1):
-        at, row = start[text], first + text
-        while True:
-            word, at = next_word(data, at, start[text + 1], letters)
-            if not word:
-                break
-            bucket = word >> SHIFT
-            words[row] += 1
-            if last_text[bucket] != row:
-                last_text[bucket] = row
-                documents[bucket] += 1
-                distinct[row] += 1
-
-
-@kernel
-def _count_terms(data, start, letters, column, seen, end, which, often):  # type: ignore[no-untyped-def]
+def _count_terms(data, groups, start, letters, column, seen, end, which, often):  # type: ignore[no-untyped-def]
     place = 0
     for text in range(len(start) - 1):
         at, begin = start[text], place
         while True:
-            word, at = next_word(data, at, start[text + 1], letters)
+            word, at = next_word(data, groups, at, start[text + 1], letters)
             if not word:
                 break
             bucket = word >> SHIFT

@@ -30,6 +30,8 @@ ONES = np.uint64(0x0101010101010101)
 HIGH, CASE = ONES * np.uint64(0x80), ONES * np.uint64(0x20)
 FROM_A, AFTER_Z = ONES * np.uint64(0x80 - 0x61), ONES * np.uint64(0x80 - 0x7B)
 FROM_0, AFTER_9 = ONES * np.uint64(0x80 - 0x30), ONES * np.uint64(0x80 - 0x3A)
+#: Numbers of the same type, made here because making them in a kernel takes time to compile.
+ONE, TWO, SEVEN, HALF, LAST_BYTE = (np.uint64(n) for n in (1, 2, 7, 32, 56))
 _IDEOGRAPH = re.compile(f"[{chr(IDEOGRAPHS[0])}-{chr(IDEOGRAPHS[1] - 1)}\U00020000-\U0003ffff]")
 
 
@@ -50,6 +52,12 @@ def utf8_bytes(texts: pa.Array | Sequence[str]) -> tuple[NDArray[np.uint8], NDAr
     return whole, starts
 
 
+def byte_groups(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The STEP bytes from each place of the data as a number, the first byte the lowest."""
+    n_groups = max(len(data) - STEP + 1, 0)
+    return np.ndarray(n_groups, "<u8", data, strides=(1,))
+
+
 @cache
 def letter_table() -> NDArray[np.int32]:
     """Character → its lower case, negative if it is a word; 0 if it is no letter or digit."""
@@ -63,51 +71,39 @@ def letter_table() -> NDArray[np.int32]:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def next_word(data, at, end, table):  # type: ignore[no-untyped-def]
-    """The hash of the next word from `at` on, 0 if there is none, and the next position."""
+def next_word(data, groups, at, end, table):  # type: ignore[no-untyped-def]
+    """The hash of the next word from `at` on, 0 if there is none, and the next position.
+
+    `groups` are the `byte_groups` of the data.
+    """
     hash_, begin = SEED, at
     while at + STEP <= end:
-        group = _eight(data, np.uint64(at))
+        group = groups[np.uint64(at)]  # a signed place would be checked for being negative
         if group & HIGH:
             break
         letter = ((group | CASE) + FROM_A) & ~((group | CASE) + AFTER_Z) & HIGH
-        small = group | (letter >> np.uint64(2))
+        small = group | (letter >> TWO)
         other = (letter | ((group + FROM_0) & ~(group + AFTER_9))) & HIGH ^ HIGH
         if not other:  # eight letters, and perhaps more
             hash_ = _fold(hash_, small)
             at += STEP
             continue
-        before = ((other & (~other + np.uint64(1))) >> np.uint64(7)) - np.uint64(1)
+        before = ((other & (~other + ONE)) >> SEVEN) - ONE
         if before:  # a mask of the letters before the first other byte
             hash_ = _fold(hash_, small & before)
         elif at == begin:
             at += 1
             begin = at
             continue
-        many = ((before & ONES) * ONES) >> np.uint64(56)
+        many = ((before & ONES) * ONES) >> LAST_BYTE
         return hash_ | np.uint64(hash_ == 0), at + np.int64(many) + 1
     return _by_letter(data, begin, end, table)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _eight(data, at):  # type: ignore[no-untyped-def]
-    """Eight bytes as a number; the compiler makes one load of this."""
-    return (
-        np.uint64(data[at])
-        | np.uint64(data[at + np.uint64(1)]) << np.uint64(8)
-        | np.uint64(data[at + np.uint64(2)]) << np.uint64(16)
-        | np.uint64(data[at + np.uint64(3)]) << np.uint64(24)
-        | np.uint64(data[at + np.uint64(4)]) << np.uint64(32)
-        | np.uint64(data[at + np.uint64(5)]) << np.uint64(40)
-        | np.uint64(data[at + np.uint64(6)]) << np.uint64(48)
-        | np.uint64(data[at + np.uint64(7)]) << np.uint64(56)
-    )
-
-
-@njit(cache=True, nogil=True, inline="always")
 def _fold(hash_, group):  # type: ignore[no-untyped-def]
     hash_ = (hash_ ^ group) * PRIME
-    return hash_ ^ (hash_ >> np.uint64(32))
+    return hash_ ^ (hash_ >> HALF)
 
 
 @kernel_helper

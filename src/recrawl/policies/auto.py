@@ -14,7 +14,6 @@ from recrawl.errors import BadInput
 from recrawl.model import Forecast
 from recrawl.policies.indices import INDICES
 from recrawl.policies.links import Links
-from recrawl.policies.user_centric import UserCentric
 from recrawl.rates.forecast import from_rate
 from recrawl.rates.smoothed import smoothed
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recrawl.model import FloatArray, Pages, Time
+    from recrawl.policies.user_centric import UserCentric
     from recrawl.protocols import History
 
 BALANCED = "balanced"  #: the default: many changes found, with copies as fresh
@@ -59,12 +59,17 @@ class Auto:
                 "auto:objective=search,queries=FILE."
             )
         changes = HitModel("change", self.seed)
-        others: dict[str, Links | UserCentric] = {
-            NEW: Links(seed=self.seed),
-            NEVER_SEEN: Links(never_seen=True, seed=self.seed),
-            SEARCH: UserCentric(queries=self.queries),
-        }
-        return {name: others.get(name, changes) for name in wanted}
+        return {name: self._other_scorer(name) or changes for name in wanted}
+
+    def _other_scorer(self, name: str) -> Links | UserCentric | None:
+        """The policy for an objective that is not about changes; None for one that is."""
+        if name in (NEW, NEVER_SEEN):
+            return Links(never_seen=name == NEVER_SEEN, seed=self.seed)
+        if name == SEARCH:
+            from recrawl.policies.user_centric import UserCentric  # slow to import
+
+            return UserCentric(queries=self.queries)
+        return None
 
     def learn(self, history: History, pages: Pages, now: Time) -> None:
         for part in dict.fromkeys(self.scorers_.values()):

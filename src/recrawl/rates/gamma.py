@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.special import gammaincinv
 
 from recrawl.rates.bounds import bounded
 
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
 
 def gamma_quantiles(shape: FloatArray, days: FloatArray, q: tuple[float, ...]) -> FloatArray:
     """Quantiles of Gamma(shape, days), one row per page, one column per quantile."""
+    from scipy.special import gammaincinv  # slow to import, and a plan needs no quantiles
+
     return bounded(gammaincinv(shape[:, None], np.array(q)) / days[:, None])
 
 

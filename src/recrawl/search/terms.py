@@ -9,7 +9,7 @@ import numpy as np
 
 from recrawl.errors import BadInput
 from recrawl.page.kernels import kernel
-from recrawl.page.word_hashes import letter_table, next_word, utf8_bytes
+from recrawl.page.word_hashes import byte_groups, letter_table, next_word, utf8_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,9 +56,10 @@ def word_hashes(texts: pa.Array | Sequence[str]) -> tuple[NDArray[np.int64], Key
     """The hash of every word, and where the words of each text begin."""
     data, offsets = utf8_bytes(texts)
     start = np.zeros(len(offsets), np.int64)
-    _hash(data, offsets, letter_table(), start, np.empty(0, np.uint64))
+    groups, letters = byte_groups(data), letter_table()
+    _hash(data, groups, offsets, letters, start, np.empty(0, np.uint64))
     hashes = np.empty(int(start[-1]), np.uint64)
-    _hash(data, offsets, letter_table(), start, hashes)
+    _hash(data, groups, offsets, letters, start, hashes)
     return start, hashes
 
 
@@ -70,7 +71,8 @@ def count_terms(texts: pa.Array | Sequence[str], vocabulary: KeyArray) -> TermCo
     most = int(np.minimum((np.diff(offsets) + 1) // 2, len(vocabulary)).sum())
     term, count = np.empty((2, most), np.int32)
     seen = np.zeros(len(vocabulary) + 1, np.int32)
-    _count(data, offsets, letter_table(), _table(vocabulary), seen, start, length, term, count)
+    content, table = (data, byte_groups(data), offsets), _table(vocabulary)
+    _count(*content, letter_table(), table, seen, start, length, term, count)
     return TermCounts(start, term[: start[-1]].copy(), count[: start[-1]].copy(), length)
 
 
@@ -97,13 +99,13 @@ def _enter(vocabulary, table):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _hash(data, offsets, letters, start, hashes):  # type: ignore[no-untyped-def]
+def _hash(data, groups, offsets, letters, start, hashes):  # type: ignore[no-untyped-def]
     """Count the words of each text into `start`; write their hashes if `hashes` has room."""
     n = 0
     for text in range(len(offsets) - 1):
         at, end = offsets[text], offsets[text + 1]
         while True:
-            word, at = next_word(data, at, end, letters)
+            word, at = next_word(data, groups, at, end, letters)
             if not word:
                 break
             if len(hashes):
@@ -113,13 +115,13 @@ def _hash(data, offsets, letters, start, hashes):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _count(data, offsets, letters, table, seen, start, length, terms, counts):  # type: ignore[no-untyped-def]
+def _count(data, groups, offsets, letters, table, seen, start, length, terms, counts):  # type: ignore[no-untyped-def]
     """`seen` comes filled with zeros; its first entry is for words that are not terms."""
     last, begin = np.uint64(len(table) - 1), 0
     for text in range(len(offsets) - 1):
         at, end, words, stop = offsets[text], offsets[text + 1], 0, begin
         while True:
-            word, at = next_word(data, at, end, letters)
+            word, at = next_word(data, groups, at, end, letters)
             if not word:
                 break
             words += 1

@@ -22,7 +22,6 @@ from recrawl.errors import BadInput
 from recrawl.model import DAY
 from recrawl.page.fingerprints import text_hash
 from recrawl.page.responses import conditional
-from recrawl.planner import DEFAULT_POLICY, plan
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -52,8 +51,9 @@ class Revisits:
         self.crawler = crawler
         self.journal = Observer.from_crawler(crawler).journal
         self.budget = _budget(crawler.settings)
-        self.policy = crawler.settings.get("RECRAWL_POLICY", DEFAULT_POLICY)
-        registry.make("policy", self.policy)  # a wrong name is refused now
+        self.policy = crawler.settings.get("RECRAWL_POLICY")  #: None: the default of `plan`
+        if self.policy is not None:
+            registry.make("policy", self.policy)  # a wrong name is refused now
         self.conditional = crawler.settings.getbool("RECRAWL_CONDITIONAL")
         self._memory = RequestMemory(crawler)
         self._known: KeyArray = np.empty(0, np.uint64)
@@ -103,6 +103,8 @@ class Revisits:
         return bool(index < len(self._known) and self._known[index] == key)
 
     def _plan(self, store: Store) -> list[DuePage]:
+        from recrawl.planner import plan  # a crawl that only observes need not load it
+
         begin = time.monotonic()
         chosen = plan(store, self.budget, now=clock(), policy=self.policy)
         urls = chosen.urls()
