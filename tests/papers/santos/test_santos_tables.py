@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import table_cells
 
 from recrawl.papers.santos.experiment import FoldRun, ThesisResults
 from recrawl.papers.santos.tables import (
@@ -23,16 +24,10 @@ from recrawl.papers.santos.tables import (
 PAGE = Path(__file__).parents[3] / "docs" / "papers" / "santos.md"
 
 
-def cells(lines):
-    """The cells of each row of a Markdown table, by its first cell."""
-    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
-    return {first: rest for first, *rest in rows}
-
-
 def section(title):
     """The cells of a table of the published page."""
     text = PAGE.read_text().split(f"### {title}")[1]
-    return cells(text.split("\n### ")[0].split("\n## ")[0].splitlines())
+    return table_cells(text.split("\n### ")[0].split("\n## ")[0].splitlines())
 
 
 def test_the_thesis_agrees_with_itself():
@@ -83,20 +78,20 @@ def results():
 
 def test_seconds_are_summed_over_the_folds_of_a_seed(results):
     """Seed 111: 30 s and 3 s, and the thesis needed (43213 + 161) / 33 = 1314 times as long."""
-    rows = cells(_times(results))
+    rows = table_cells(_times(results))
     assert rows["111"] == ["43,213 / 30.0", "161 / 3.0", "300", "1,314"]
     assert rows["7"] == ["0 / 1.0", "0 / 0.5", "3", "0"]
 
 
 def test_ratios_are_means_over_days_and_over_folds(results):
-    assert cells(_averages(results))["Rand"] == ["0.1857", "0.2500", "0.4500", "0.3500"]
-    rows = cells(_days(results))
+    assert table_cells(_averages(results))["Rand"] == ["0.1857", "0.2500", "0.4500", "0.3500"]
+    rows = table_cells(_days(results))
     assert rows["day"] == ["1", "2", "3"]  # day 4 is not shown
     assert rows["Rand"] == ["0.200", "0.300", "0.400"]
 
 
 def test_best_is_not_compared_with_itself(results):
-    rows = cells(_selections(results))
+    rows = table_cells(_selections(results))
     assert list(rows) == ["method", "GP4C sum"]
     assert rows["GP4C sum"][2].startswith("+0.1000 ")
     assert rows["GP4C sum"][-1] == "2"
