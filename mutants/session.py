@@ -61,6 +61,7 @@ class Session:
         together = hashlib.sha256(repr(sorted(self.stamps.items())).encode()).hexdigest()[:16]
         os.environ["NUMBA_CACHE_DIR"] = str(self.folder / f"numba-{together}")
         self.tests: list[Test] = []
+        self.checked: set[str] = set()  #: tests that passed on the unbroken code
 
     def digest(self, path: str) -> str:
         return self.digests[path]
@@ -165,12 +166,14 @@ class Session:
             os.utime(file, ns=(at.st_atime_ns, at.st_mtime_ns))  # its bytecode is valid again
 
     def check(self, mutant: Mutant, worker: int) -> None:
-        """Refuse to go on when the tests of a mutant fail on the unbroken code."""
+        """Refuse to go on when the tests of a mutant fail on the unbroken code; each is run once."""
         tests, stale = self.tests_of(mutant)
+        tests = [test for test in tests if test.id not in self.checked]
         source = (self.trees[worker] / mutant.path).read_bytes()
         if tests and self.try_code(mutant.path, source, tests, stale, worker) != 0:
             why = f"the tests of {mutant.path} fail on the unbroken code; see {self.log(worker)}"
             raise SystemExit(why)
+        self.checked |= {test.id for test in tests}
 
     def log(self, worker: int) -> Path:
         return self.folder / f"log{worker}"
