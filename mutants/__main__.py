@@ -7,6 +7,7 @@ import platform
 import time
 from functools import partial
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,9 @@ def main() -> None:
     wanted = options.modules or MODULES
     if not options.report:
         session.record()
-        run(session, [mutant for module in wanted for mutant in sample[module]])
+        # In turn, so that a run that is stopped has tried some of each module.
+        turns = zip_longest(*(sample[module] for module in wanted))
+        run(session, [mutant for turn in turns for mutant in turn if mutant])
     report(session, sample)
 
 

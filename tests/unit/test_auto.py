@@ -11,8 +11,6 @@ import pytest
 from recrawl import explain, plan, registry, units
 from recrawl.auto import saved_state
 from recrawl.auto.model import HitModel
-from recrawl.checks import sample_pages
-from recrawl.checks.sample import NOW
 from recrawl.errors import BadInput, RecrawlError
 from recrawl.history import Store
 from recrawl.lab.delays import links_found
@@ -319,17 +317,6 @@ def test_objectives_and_their_weights(tmp_path):
     same = plan(store, 30, now=now, policy="auto:objective=freshness=1+age=0")
     assert alone.pages.page_id.tolist() == same.pages.page_id.tolist()
     assert weights("freshness=0.5,new-links=2") == {"freshness": 0.5, "new-links": 2.0}
-
-
-def test_objectives_of_different_units_are_added_as_shares_of_their_means():
-    pages = sample_pages()
-
-    def score(objective):
-        return registry.make("policy", "auto", objective=objective).score(pages, NOW)
-
-    age, fresh = score("age"), score("freshness")
-    expected = age / age.mean() + 3 * fresh / fresh.mean()
-    np.testing.assert_allclose(score("age=1+freshness=3"), expected)
 
 
 @pytest.mark.slow
