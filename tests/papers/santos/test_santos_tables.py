@@ -16,6 +16,7 @@ from recrawl.papers.santos.tables import (
     TABLE_43,
     TABLE_44,
     _averages,
+    _best,
     _days,
     _selections,
     _times,
@@ -81,6 +82,11 @@ def test_seconds_are_summed_over_the_folds_of_a_seed(results):
     rows = table_cells(_times(results))
     assert rows["111"] == ["43,213 / 30.0", "161 / 3.0", "300", "1,314"]
     assert rows["7"] == ["0 / 1.0", "0 / 0.5", "3", "0"]
+
+
+def test_ratios_of_the_best_function_beside_those_of_the_thesis(results):
+    row = table_cells(_best(results))["2"]
+    assert row == ["0.7049 / 0.5000", "0.6982 / 0.5000", "0.7069 / 0.8000", "`t * X`"]
 
 
 def test_ratios_are_means_over_days_and_over_folds(results):
