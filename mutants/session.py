@@ -25,6 +25,7 @@ MODULES = (
 #: Files of the papers that only say what is run and how it is drawn.
 NOT_ALGORITHMS = {"page.py", "command.py", "figures.py"}
 MIN_SAMPLE = 30  #: mutants of a module at least, if it has as many
+COMPILE_SECONDS = 120  #: of processor time, for kernels; those of a simulation take a minute
 FOLDER = Path(".mutants")
 
 
@@ -161,7 +162,7 @@ class Session:
             freeze_kernels(tree, self.stamps, stale)
             return run_tests(tree, [test.id for test in tests], log)
 
-        seconds = 30 + 3 * sum(test.seconds for test in tests)  # and kernels are compiled
+        seconds = COMPILE_SECONDS + 3 * sum(test.seconds for test in tests)
         try:
             file.write_bytes(code)
             return in_child(work, seconds)
