@@ -72,8 +72,8 @@ def report(session: Session, sample: dict[str, list[Mutant]]) -> None:
     drawn_of = sum(map(len, sample.values()))
     rows = [row(module, session.mutants[module], latest, known) for module in MODULES]
     made = (
-        f"Made on {time.strftime('%Y-%m-%d')} by `make mutants` from a sample of {drawn_of:,} "
-        f"mutants, with the operators of mutmut {version('mutmut')}, "
+        f"Made on {time.strftime('%Y-%m-%d')} by `make mutants`: {len(latest):,} tried of a "
+        f"sample of {drawn_of:,}, with the operators of mutmut {version('mutmut')}, "
         f"Python {platform.python_version()} and numba {version('numba')}."
     )
     text = table(rows, made)
