@@ -7,6 +7,7 @@ import platform
 import time
 from functools import partial
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,9 @@ def main() -> None:
     wanted = options.modules or MODULES
     if not options.report:
         session.record()
-        run(session, [mutant for module in wanted for mutant in sample[module]])
+        # In turn, so that a run that is stopped has tried some of each module.
+        turns = zip_longest(*(sample[module] for module in wanted))
+        run(session, [mutant for turn in turns for mutant in turn if mutant])
     report(session, sample)
 
 
@@ -69,8 +72,8 @@ def report(session: Session, sample: dict[str, list[Mutant]]) -> None:
     drawn_of = sum(map(len, sample.values()))
     rows = [row(module, session.mutants[module], latest, known) for module in MODULES]
     made = (
-        f"Made on {time.strftime('%Y-%m-%d')} by `make mutants` from a sample of {drawn_of:,} "
-        f"mutants, with the operators of mutmut {version('mutmut')}, "
+        f"Made on {time.strftime('%Y-%m-%d')} by `make mutants`: {len(latest):,} tried of a "
+        f"sample of {drawn_of:,}, with the operators of mutmut {version('mutmut')}, "
         f"Python {platform.python_version()} and numba {version('numba')}."
     )
     text = table(rows, made)

@@ -108,8 +108,15 @@ def _definition(path: str, where: str, node: ast.stmt) -> Definition:
     names = {n for decorator in decorators for n in _names(decorator)}
     first = node.body[0].lineno if is_function else node.lineno  # type: ignore[attr-defined]
     last = node.end_lineno or first
-    mentions = frozenset(_names(node))
+    # What a method mentions is the method's: not every user of the class uses it.
+    parts = [node] if not isinstance(node, ast.ClassDef) else _outside_methods(node)
+    mentions = frozenset(name for part in parts for name in _names(part))
     return Definition(path, where, mentions, is_function, bool(names & KERNELS), first, last)
+
+
+def _outside_methods(node: ast.ClassDef) -> list[ast.AST]:
+    body = [one for one in node.body if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [*node.bases, *node.keywords, *node.decorator_list, *body]
 
 
 def _names(node: ast.AST) -> Iterator[str]:

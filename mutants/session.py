@@ -25,6 +25,7 @@ MODULES = (
 #: Files of the papers that only say what is run and how it is drawn.
 NOT_ALGORITHMS = {"page.py", "command.py", "figures.py"}
 MIN_SAMPLE = 30  #: mutants of a module at least, if it has as many
+COMPILE_SECONDS = 120  #: of processor time, for kernels; those of a simulation take a minute
 FOLDER = Path(".mutants")
 
 
@@ -61,6 +62,7 @@ class Session:
         together = hashlib.sha256(repr(sorted(self.stamps.items())).encode()).hexdigest()[:16]
         os.environ["NUMBA_CACHE_DIR"] = str(self.folder / f"numba-{together}")
         self.tests: list[Test] = []
+        self.checked: set[str] = set()  #: tests that passed on the unbroken code
 
     def digest(self, path: str) -> str:
         return self.digests[path]
@@ -123,7 +125,6 @@ class Session:
         for mutant in left:
             files[mutant.path].append(mutant)
         for path in list(files)[worker :: len(self.trees)]:
-            self.check(files[path][0], worker)
             for mutant in files[path]:
                 began = time.monotonic()
                 outcome = self.outcome(mutant, worker)
@@ -141,8 +142,13 @@ class Session:
         code = self.try_code(mutant.path, mutant.code, tests, stale, worker)
         if code == 0:
             return Outcome(mutant.id, self.stamp(mutant, tests), "survived")
-        status = "timed out" if code == TIMED_OUT else "killed"
-        return Outcome(mutant.id, self.stamp(mutant, []), status, self.first_failed(worker))
+        if code == TIMED_OUT:
+            return Outcome(mutant.id, self.stamp(mutant, []), "timed out")
+        failed = self.first_failed(worker)
+        alone = [test for test in tests if test.id == failed]
+        alone = alone or [test for test in tests if test.file == failed][:1]  # cannot be imported
+        self.check(mutant.path, alone or tests, stale, worker)
+        return Outcome(mutant.id, self.stamp(mutant, []), "killed", failed)
 
     def try_code(
         self, path: str, code: bytes, tests: list[Test], stale: set[tuple[str, str]], worker: int
@@ -156,7 +162,7 @@ class Session:
             freeze_kernels(tree, self.stamps, stale)
             return run_tests(tree, [test.id for test in tests], log)
 
-        seconds = 30 + 3 * sum(test.seconds for test in tests)  # and kernels are compiled
+        seconds = COMPILE_SECONDS + 3 * sum(test.seconds for test in tests)
         try:
             file.write_bytes(code)
             return in_child(work, seconds)
@@ -164,13 +170,15 @@ class Session:
             file.write_bytes(was)
             os.utime(file, ns=(at.st_atime_ns, at.st_mtime_ns))  # its bytecode is valid again
 
-    def check(self, mutant: Mutant, worker: int) -> None:
-        """Refuse to go on when the tests of a mutant fail on the unbroken code."""
-        tests, stale = self.tests_of(mutant)
-        source = (self.trees[worker] / mutant.path).read_bytes()
-        if tests and self.try_code(mutant.path, source, tests, stale, worker) != 0:
-            why = f"the tests of {mutant.path} fail on the unbroken code; see {self.log(worker)}"
-            raise SystemExit(why)
+    def check(self, path: str, tests: list[Test], stale: set[tuple[str, str]], worker: int) -> None:
+        """Refuse to go on when a test fails on the unbroken code; each is run once."""
+        tests = [test for test in tests if test.id not in self.checked]
+        source = (self.trees[worker] / path).read_bytes()
+        if tests and self.try_code(path, source, tests, stale, worker) != 0:
+            raise SystemExit(
+                f"the tests of {path} fail on the unbroken code; see {self.log(worker)}"
+            )
+        self.checked |= {test.id for test in tests}
 
     def log(self, worker: int) -> Path:
         return self.folder / f"log{worker}"
@@ -178,7 +186,7 @@ class Session:
     def first_failed(self, worker: int) -> str:
         lines = self.log(worker).read_text(errors="replace").splitlines()
         failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
-        return failed[0].split(" ")[1] if failed else ""
+        return failed[0].partition(" ")[2].partition(" - ")[0] if failed else ""
 
 
 def copy(root: Path, tree: Path) -> None:

@@ -21,6 +21,7 @@ from recrawl.model import DAY
 from recrawl.search.workload import Workload, build_workload
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from recrawl.lab.trace import Trace
@@ -180,3 +181,9 @@ def command(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess[
         except SystemExit as stop:
             code = int(stop.code or 0)
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+
+def table_cells(lines: Iterable[str]) -> dict[str, list[str]]:
+    """The cells of each row of a Markdown table, by the first cell of the row."""
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
+    return {first: rest for first, *rest in rows}

@@ -1,5 +1,8 @@
 """Known optima (K2–K5, K16), host caps against a general solver, and refusals."""
 
+from fractions import Fraction
+from math import factorial
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -141,6 +144,13 @@ def test_a_page_hardly_worth_a_visit_takes_what_is_left():
 def test_inverses_have_all_digits(inverse, value, y):
     found = np.array([inverse(v) for v in y])
     np.testing.assert_allclose(value(found), y, rtol=2e-12)
+
+
+@pytest.mark.parametrize("x", [1e-6, 0.005, 0.0199, 0.0202, 0.1])
+def test_the_series_of_freshness_has_thirteen_digits(x):
+    """Against 1 − (1+x)e^{−x} = Σ (−1)ᵏ (k−1)/k! xᵏ in whole numbers; the series ends near 0.02."""
+    y = sum((-1) ** k * Fraction(k - 1, factorial(k)) * Fraction(x) ** k for k in range(2, 15))
+    assert freshness._inverse(float(y)) == pytest.approx(x, rel=1e-13, abs=0.0)
 
 
 def test_told_pages_worth_most_are_visited_at_every_change():

@@ -12,7 +12,7 @@ from recrawl.checks.sample import NOW
 from recrawl.errors import BadInput, UnknownPart
 from recrawl.evolve.change_history import from_bits
 from recrawl.evolve.fitness import Fitness, parse_fitness
-from recrawl.evolve.fitness_cache import FitnessCache
+from recrawl.evolve.fitness_cache import FitnessCache, draw_probes
 from recrawl.evolve.formula_file import Formula, save_formula
 from recrawl.evolve.generations import evolve
 from recrawl.evolve.presets import PRESETS, preset
@@ -84,6 +84,26 @@ def test_trees_that_rank_alike_are_simulated_once(world):
     assert cache.simulated == 1
     cache.score(parse("t * X + 0.001 * n", BASIC))
     assert cache.simulated == 2
+
+
+def test_a_tree_costs_its_size(world):
+    """By the nodes of its simple form."""
+    cache = FitnessCache(world, RATIO, parsimony=0.01)
+    for formula, nodes in (("X", 1), ("X * t", 3), ("X * t + 0", 3), ("X * t / n", 5)):
+        tree = cache.score(parse(formula, BASIC))
+        assert tree.worth == pytest.approx(tree.fitness - 0.01 * nodes)
+
+
+def test_probes_are_states_that_pages_may_reach():
+    """A page has at most one visit a cycle and one change a visit, from the warm-up on."""
+    simulator = Simulator(from_bits(np.ones((9, 200), np.bool_)), 1, warm_up=3)
+    n, x, t = (draw_probes(simulator)[name] for name in BASIC)
+    last = 200 - t
+    assert (n >= 3).all()
+    assert ((x >= 0) & (x <= n)).all()
+    assert ((last >= n) & (last <= 199)).all()
+    assert (last == n).any()  # visited in every cycle
+    assert (n == 3).mean() == 0.25  # in the warm-up only; more would tell trees apart badly
 
 
 def test_selection():

@@ -132,6 +132,14 @@ def test_kernels_are_run_by_the_functions_that_name_them(root):
     assert 9 not in known.lines(PATH), "defining a function does not run it"
 
 
+def test_who_uses_a_class_does_not_use_all_that_its_methods_mention(root):
+    part = "class Part:\n    most = LIMIT\n    def method(self):\n        return STEP\n"
+    (root / PATH).write_text(f"STEP = 1\nLIMIT = 2\n{part}def makes():\n    return Part()\n")
+    known = Definitions(root)
+    assert known.users(PATH, "STEP")[0] == {(PATH, "Part.method")}
+    assert known.users(PATH, "LIMIT")[0] == {(PATH, "makes")}
+
+
 def test_tests_that_run_it_come_first_then_others_of_their_files_within_the_time():
     def made(id_, seconds, *runs):
         return Test(id_, seconds, frozenset((PATH, name) for name in runs))

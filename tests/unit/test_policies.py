@@ -158,3 +158,15 @@ def test_pages_never_seen_to_change_are_visited_again_unless_the_paper_says_neve
         assert (registry.make("policy", name).score(quiet, NOW) > 0).all()
     for name in ("tx", "cho", "nad-text", "nad-code"):
         assert (registry.make("policy", name).score(quiet, NOW) == 0).all()
+
+
+def test_auto_adds_objectives_as_shares_of_their_means():
+    """They have different units."""
+    pages = sample_pages()
+
+    def score(objective):
+        return registry.make("policy", "auto", objective=objective).score(pages, NOW)
+
+    age, fresh = score("age"), score("freshness")
+    expected = age / age.mean() + 3 * fresh / fresh.mean()
+    np.testing.assert_allclose(score("age=1+freshness=3"), expected)

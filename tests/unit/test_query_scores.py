@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from recrawl.policies.user_centric import gain_per_change
+from recrawl.policies.user_centric import gain_per_change, shrunk_rate
 from recrawl.search.answers import answer_queries
 from recrawl.search.curves import fit_curves, log_rank, log_score
 from recrawl.search.gain import estimate_gains, move_gain
@@ -257,3 +257,10 @@ def test_gain_of_a_change_by_hand():
     np.testing.assert_allclose(gain_per_change(gain, changes, seen), expected)
     none = gain_per_change(np.zeros(3), changes, seen)  # nothing gained yet: all is at stake
     np.testing.assert_allclose(none, [10 * 4.2 / 12, 2.2, 10 * 0.2 / 15])
+
+
+def test_shrunk_rates_by_hand():
+    """3 changes in 19.5 days are (3 + ½) / (19.5 + ½) a day; each page counts 56 such days."""
+    found = shrunk_rate(np.array([3.0, 0.0]), np.array([10.0, 9.5]))
+    mean = 3.5 / 20
+    np.testing.assert_allclose(found, [(3 + 56 * mean) / 66, 56 * mean / 65.5])

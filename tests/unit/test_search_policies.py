@@ -232,8 +232,9 @@ def test_raw_priority_counts_from_the_last_visit_also_if_it_was_answered_304(tmp
     """Both pages start to match the query on day 10, with the same text: they gain alike.
 
     Page 0 answered 304 on day 8, so its gain is that of 2 days; page 1 was not visited since day 0:
-    10 days. Page 0 has two past visits, page 1 has one more, on day 12: mean gains a day are g/4
-    and g/20. On day 13 they have waited 3 days and 1 day: 3g/4 and g/20.
+    10 days. Page 0 has two past visits, page 1 has one: mean gains a day are g/4 and g/10. On day 12
+    both have waited 2 days. Page 1 is visited then, and has g/20. On day 13 they have waited 3 days
+    and 1 day: 3g/4 and g/20.
     """
     queries = tmp_path / "queries.tsv"
     queries.write_text("cat dog\t1\n")
@@ -245,13 +246,17 @@ def test_raw_priority_counts_from_the_last_visit_also_if_it_was_answered_304(tmp
         (10, None, "cat dog z w"),
         (12, None, 304),
     ]
+    before = []
     with Store.open(tmp_path / "s", create=True) as store:
         for day, *answers in days:
+            now = 1_700_000_000 + day * DAY
+            before.append(policy.score(store.pages(), now))
             store.append(visits_of_two_pages(day, *answers))
-            policy.learn(store, store.pages(), 1_700_000_000 + day * DAY)
+            policy.learn(store, store.pages(), now)
         gain = policy.impact_.gain
         pages = store.pages()
-        score = policy.score(pages, 1_700_000_000 + 13 * DAY)
+        score = policy.score(pages, now + DAY)
+    np.testing.assert_allclose(before[-1], gain * [2 / 4, 2 / 10])
     assert pages.n_compared.tolist() == [2, 2]
     assert gain[0] > 0
     np.testing.assert_allclose(policy.impact_.daily_gain, gain / [2, 10])

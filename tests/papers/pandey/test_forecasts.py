@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
@@ -19,6 +20,7 @@ from recrawl.papers.pandey.data import SearchStudy, prepare_study
 from recrawl.papers.pandey.experiment import Trial
 from recrawl.papers.pandey.figures import NEARNESS, forecast
 from recrawl.papers.pandey.forecasts import correlations, gains_of_halves, recency_weights
+from recrawl.papers.pandey.tables import _forecast
 from recrawl.search.matches import Matches
 from recrawl.search.views import view_probabilities
 from recrawl.search.workload import build_workload
@@ -90,6 +92,14 @@ def test_recent_refreshes_may_count_more(recent, a_day):
     # In the split only cycles 1 and 2 are known.
     split = Trial.of(study, "split", window=1)
     assert split.daily_gain(study.gain).tolist() == [0, 0]
+
+
+def test_what_is_said_of_forecasts():
+    """Of the gain of the second half, 6 + 4, page 1 has 4, and it had none in the first."""
+    study = study_of([(1, 0, 2), (3, 0, 6), (4, 1, 4)], pages=2, cycles=4)
+    text = _forecast(replace(study, estimated_gain=np.array([-1.0, 5.0, 3.0])))
+    assert "Of the exact gain of the second half 40% falls on pages with none in the first" in text
+    assert text.endswith("change by change: 1.00; 33% of the estimates are below 0.")
 
 
 def test_weights_of_recent_refreshes_must_be_possible():

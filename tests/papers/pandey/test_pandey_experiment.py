@@ -13,7 +13,7 @@ from support import write_trace
 from recrawl.lab.traces import open_trace
 from recrawl.model import DAY
 from recrawl.papers.pandey.data import above_knee, prepare_study, title_workload
-from recrawl.papers.pandey.experiment import POLICIES, needed, pandey
+from recrawl.papers.pandey.experiment import POLICIES, TAUS, Trial, needed, pandey, rival
 from recrawl.papers.pandey.tables import tables
 
 BUDGETS = (0.1, 0.5, 1.0)
@@ -53,6 +53,17 @@ def test_refreshing_all_pages_is_perfect_and_rivals_are_not_much_better(experime
     rival = [r.way for r in runs if (r.mode, r.policy) == ("in-sample", "staleness")]
     assert all(ours >= theirs - 0.05 for ours, theirs in zip(raw, rival, strict=True))
     assert np.isnan(needed(runs, "in-sample", "raw", 1.1))
+
+
+def test_a_rival_has_its_best_threshold(experiment):
+    _, study, _, runs = experiment
+    trial = Trial.of(study, "split")
+    best = next(
+        r for r in runs if (r.mode, r.policy, r.share) == ("split", "staleness", BUDGETS[0])
+    )
+    assert best.refreshes == 4
+    each = {tau: rival(trial, "staleness", tau, best.refreshes) for tau in TAUS}
+    assert min(each.values()) < best.quality == each[best.tau] == max(each.values())
 
 
 def test_queries_are_cut_at_the_knee_of_relevance():

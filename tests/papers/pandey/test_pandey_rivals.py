@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pytest
@@ -41,14 +41,30 @@ def trace(tmp_path_factory):
 
 
 @dataclass(frozen=True)
-class Asked(Trial):
-    """A trial that keeps what is asked of the allocation."""
+class KeepingTrial(Trial):
+    """A trial that keeps what it is asked."""
 
-    asked: list = field(default_factory=list)
+    kept: list = field(default_factory=list)
+
+    @classmethod
+    def like(cls, trial):
+        return cls(**{one.name: getattr(trial, one.name) for one in fields(trial)})
+
+
+class Asked(KeepingTrial):
+    """Keeps what is asked of the allocation."""
 
     def by_allocation(self, rate, weight, refreshes):
-        self.asked.append((rate, weight))
+        self.kept.append((rate, weight))
         return super().by_allocation(rate, weight, refreshes)
+
+
+class Fetched(KeepingTrial):
+    """Keeps how many pages each cycle refreshes."""
+
+    def mean_quality(self, refreshed):
+        self.kept.extend(len(refreshed(number)) for number in range(1, len(self.tested)))
+        return super().mean_quality(refreshed)
 
 
 @pytest.mark.parametrize(
@@ -62,19 +78,38 @@ class Asked(Trial):
 )
 def test_thresholds_of_the_experiment(trace, tau, stale, large):
     study = prepare_study(trace, build_workload(["cat"], np.ones(1)), every=DAY)
-    plain = Trial.of(study, "in-sample")
-    trial = Asked(**{name: getattr(plain, name) for name in plain.__dataclass_fields__})
+    trial = Asked.like(Trial.of(study, "in-sample"))
     cycles = len(study.live) - 1
     once = np.log((cycles + 0.5) / (cycles - 1 + 0.5))  # Cho's rate of one change
     rival(trial, "staleness", tau, 1)
     rival(trial, "embarrassment", tau, 1)
-    (rate, weight), (every, views) = trial.asked
+    (rate, weight), (every, views) = trial.kept
     np.testing.assert_allclose(rate, np.array(stale) * once)
     assert weight.tolist() == [1, 1, 1, 1]
     np.testing.assert_allclose(every, np.array([1, 1, 1, 0]) * once)  # all changes, large or not
     # All pages tie at first for the one query, so page i has rank i + 1.
     rank = np.arange(1.0, 5.0) ** -1.5 * 0.382793
     np.testing.assert_allclose(views, np.array(large) * rank, rtol=1e-5)
+
+
+def test_views_are_those_when_the_tested_cycles_begin(trace):
+    """Only page 0 ever has "q", from day 4 on: the third of the cycles of two days."""
+    study = prepare_study(trace, build_workload(["q"], np.ones(1)), every=2 * DAY)
+    trial = Trial.of(study, "in-sample")
+    late = replace(trial, tested=range(2, len(study.live)))
+    early = replace(trial, tested=range(1, len(study.live)))
+    assert early.views.tolist() == early.visibility.tolist() == [0, 0, 0, 0]
+    assert (
+        (late.views > 0).tolist() == (late.visibility > 0).tolist() == [True, False, False, False]
+    )
+
+
+def test_an_allocation_spends_its_refreshes(trace):
+    """Two refreshes a cycle, on average."""
+    study = prepare_study(trace, build_workload(["cat"], np.ones(1)), every=DAY)
+    trial = Fetched.like(Trial.of(study, "in-sample"))
+    trial.by_allocation(np.array([0.1, 0.2, 0.3, 0.4]), np.ones(4), 2)
+    assert sum(trial.kept) == 2 * (len(study.live) - 1)
 
 
 def visited(trace, policy):

@@ -76,6 +76,8 @@ def test_a_replay_and_the_experiment_score_alike(trace, queries, study, raw):
 def test_the_split_learns_from_what_it_fetches_only(study):
     trial = Trial.of(study, "split")
     known = trial.shipped.policy.impact_.gain.copy()
+    fitted = np.bincount(study.page[study.cycle <= trial.fitted[-1]], minlength=study.pages)
+    assert trial.shipped.policy.impact_.changes.tolist() == fitted.tolist()
     trial.by_shipped(3)
     np.testing.assert_array_equal(trial.shipped.policy.impact_.gain, known)  # runs do not share
     crawl = trial.shipped.copy()

@@ -120,7 +120,7 @@ def test_pages_without_texts_and_new_pages():
     assert np.isfinite(policy.score(pages, NOW + DAY)).all()
 
 
-def test_the_visit_log_keeps_its_rows_when_pages_are_added():
+def test_the_visit_log_keeps_its_rows_when_pages_are_added_or_dropped():
     none = np.empty(0)
     past = Intervals(np.zeros(4, int), none, none > 0, *(none for _ in range(5)))
     pages = build_pages(past, np.array([1.0, 1.0, 1.0]))
@@ -148,6 +148,10 @@ def test_the_visit_log_keeps_its_rows_when_pages_are_added():
     distance = log.columns["distance"][place].tolist()
     assert distance == pytest.approx([np.sqrt(8) / 3, 0.0, np.nan], nan_ok=True)
     assert log.columns["distance_before"][place[0]] == 0.0
+    visit(np.array([1, 0]), 4.0)  # page 2 is gone, with its two visits
+    n_visits = np.diff(log.past_visits().start)
+    assert n_visits[np.argsort(np.argsort(pages.key[:2]))].tolist() == [4, 3]
+    assert (log.snapshots().copy >= 0).sum() == 4 + 3
 
 
 def test_the_coin_takes_pages_by_their_probability():

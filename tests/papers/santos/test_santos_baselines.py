@@ -13,7 +13,12 @@ from recrawl.evolve.selection import ValidatedTree, select_tree
 from recrawl.evolve.simulator import Simulator
 from recrawl.evolve.text import parse
 from recrawl.papers.santos.baselines import CODE_WEIGHTS, CycleRecord, code_ratio, random_ratio
-from recrawl.papers.santos.experiment import ThesisProtocol, select_by_code, simulator
+from recrawl.papers.santos.experiment import (
+    CODE_SELECTIONS,
+    ThesisProtocol,
+    select_by_code,
+    simulator,
+)
 from recrawl.papers.santos.tables import _tests, same_choices, significant_days
 
 BASIC = ("n", "X", "t")
@@ -111,8 +116,11 @@ def test_selections_by_hand():
     assert select_tree(trees, "best") is WILD
     assert select_tree(trees, "sum") is WILD
     assert select_tree(trees, "avg") is WILD
-    assert select_by_code(trees, 1.0) is WILD
-    assert select_by_code(trees, 0.5) is MILD
+    by_sum, by_avg = CODE_SELECTIONS["GP4C sum (code)"], CODE_SELECTIONS["GP4C avg (code)"]
+    assert select_by_code(trees, by_sum) is WILD
+    assert select_by_code(trees, by_avg) is MILD
+    even = tree("n", [0.7, 0.7], [0.7, 0.7])
+    assert select_by_code([even, WILD], by_sum) is even  # 1.4 > 1.3172
 
 
 def test_avg_is_not_sum():

@@ -104,6 +104,7 @@ def test_folds_train_validate_and_test_on_other_pages(tmp_path):
     for run, found in zip(results.runs, (0.0, 1.0), strict=True):
         assert {value for row in run.train for value in row} == {found}
         assert {value for row in run.validation for value in row} == {found}
+    assert [tree.train.max() for tree in results.chosen["GP4C best"]] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize(
