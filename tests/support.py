@@ -187,3 +187,13 @@ def table_cells(lines: Iterable[str]) -> dict[str, list[str]]:
     """The cells of each row of a Markdown table, by the first cell of the row."""
     rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")]
     return {first: rest for first, *rest in rows}
+
+
+def add_undated(days, page, begin, end, rate, events):
+    """Add visits to the days of groups; no stamp says when in its interval a change happened."""
+    days.add_visits(page, (begin, end), (begin, end), rate, events, end - begin)
+
+
+def add_undated_past(history, page, end, days, size, events):
+    """Add visits to the past of pages; no stamp says when in its interval a change happened."""
+    history.add_visits(page, end, days, size, events, (end - days, end))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support import add_undated
 
 from recrawl.auto.group_days import GroupDays, day_of
 from recrawl.auto.neighbourhood import Neighbourhood
@@ -83,7 +84,7 @@ def test_days_beyond_those_kept_are_those_of_a_plain_version():
         end = day + random.random(6)
         begin, rate = end - random.exponential(15, 6), random.gamma(1, 0.1, 6)
         hit = random.random(6) < 0.4
-        fast.add_visits(random.integers(0, 9, 6), begin, end, rate, hit * 1.0)
+        add_undated(fast, random.integers(0, 9, 6), begin, end, rate, hit * 1.0)
         plain.add(zip(begin, end, rate, hit, strict=True))
         asked = day + 0.9 - random.uniform(0.1, 90, 6)
         now = np.array([day + 0.9] * 4 + [day + 1.5] * 2)
@@ -97,7 +98,7 @@ def test_totals_of_groups_are_sums_over_their_pages():
     days = GroupDays(group, np.zeros(2, np.uint64))
     days.add_totals(np.array([1.0, 2.0, 4.0]), np.array([10.0, 20.0, 40.0]))
     assert days.totals.tolist() == [[7.0, 5.0], [70.0, 50.0]]
-    days.add_visits(np.array([1]), *one_visit())
+    add_undated(days, np.array([1]), *one_visit())
     assert days.totals.tolist() == [[9.0, 5.0], [73.0, 50.0]]
 
 

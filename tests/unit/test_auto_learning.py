@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from support import add_undated_past
 
 from recrawl.auto import hazard, learner, trees
 from recrawl.auto.features import NAMES
@@ -157,7 +158,7 @@ def test_loss_by_hand():
 
 def examples(columns, offset, hit):
     n = len(hit)
-    seen = PastVisits(np.arange(n), np.ones(n), np.ones(n), hit * 1.0)
+    seen = PastVisits(np.arange(n), np.ones(n), np.ones(n), hit * 1.0, np.full(n, np.nan))
     return SimpleNamespace(visits=seen, columns=columns, offset=offset)
 
 
@@ -253,7 +254,8 @@ def test_many_visits_are_thinned(monkeypatch):
 def test_the_past_of_a_page_as_columns():
     own = PageHistory.empty(np.array([2.0, 0.0]))
     page, end = np.zeros(3, np.int64), np.array([3.0, 5.0, 6.0])
-    own.add_visits(page, end, np.array([1.0, 2, 1]), np.array([4.0, 0, 2]), np.array([1.5, 0, 1]))
+    days, size, events = np.array([1.0, 2, 1]), np.array([4.0, 0, 2]), np.array([1.5, 0, 1])
+    add_undated_past(own, page, end, days, size, events)
     assert own.events[0] == 2.5
     assert own.hit_days[0] == 1.0
     assert own.slow[0] == pytest.approx(np.exp(-3 / 20) + 1)
@@ -273,7 +275,7 @@ def test_a_streak_ends_with_the_other_outcome():
     streaks = []
     for hit in (0, 0, 1, 1, 0, *[1] * 8):
         one = np.ones(1)
-        own.add_visits(np.zeros(1, np.int64), own.last + 1, one, one * hit, one * hit)
+        add_undated_past(own, np.zeros(1, np.int64), own.last + 1, one, one * hit, one * hit)
         streaks.append(own.streak[0])
     assert streaks == [-1, -2, 1, 2, -1, 1, 2, 3, 4, 5, 6, 6, 6]
 

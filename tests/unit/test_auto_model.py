@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
+from support import add_undated, add_undated_past
 
 from recrawl.auto import copies, hazard, trees
 from recrawl.auto.base_rate import base_rates
@@ -90,7 +91,7 @@ def test_days_of_a_group_are_those_of_a_plain_version():
             end = day + random.random(4)
             begin, rate = end - random.exponential(5, 4).clip(0, day), random.gamma(1, 0.1, 4)
             hit = random.random(4) < 0.4
-            fast.add_visits(page, begin, end, rate, hit * 1.0)
+            add_undated(fast, page, begin, end, rate, hit * 1.0)
             for one in zip(begin, end, rate, hit, strict=True):
                 for d, part in plain.parts(*one[:2], day).items():
                     plain.due[d] = plain.due.get(d, 0.0) + one[2] * part
@@ -108,7 +109,8 @@ def test_a_release_day_stands_out_and_is_forgotten():
     page = np.arange(50)
     for day in range(1, 10):
         days.start_day(day)
-        days.add_visits(
+        add_undated(
+            days,
             page,
             np.full(50, day + 0.0),
             np.full(50, day + 1.0),
@@ -128,7 +130,7 @@ def test_a_release_day_stands_out_and_is_forgotten():
 def test_regrouped_days_keep_what_their_groups_showed():
     days = GroupDays(*number_groups(group_names(URLS[2:4])))
     two = np.arange(2)
-    days.add_visits(two, np.zeros(2), np.ones(2), np.full(2, 0.1), np.ones(2))
+    add_undated(days, two, np.zeros(2), np.ones(2), np.full(2, 0.1), np.ones(2))
     more = days.regrouped(*number_groups(group_names(URLS)), np.array([2, 3]))
     before = days.log_multiplier(two, np.zeros(2), np.ones(2))
     assert np.allclose(more.log_multiplier(np.array([2, 3]), np.zeros(2), np.ones(2)), before)
@@ -167,7 +169,7 @@ def test_rates_are_drawn_to_those_of_the_smallest_group():
         for page, g in enumerate(level):
             if g >= 0:
                 sums[:, g] += events[page], days[page]
-    found, mean = base_rates(group, sums, events, days, np.arange(6))
+    found, mean = base_rates(group, sums, events, days)
     overall = (3 + 1) / (60 + 100)
     host = (3 + 2) / (50 + 2 / overall)
     section = (3 + 2) / (30 + 2 / host)
@@ -183,7 +185,8 @@ def test_rates_are_drawn_to_those_of_the_smallest_group():
 def test_own_past():
     own = PageHistory.empty(np.array([0.0, 0.0]))
     shown = np.array([1.0, 0.0, 3.0, 3.0])
-    own.add_visits(
+    add_undated_past(
+        own,
         np.zeros(4, np.int64),
         np.array([1.0, 2.0, 4.0, 9.0]),
         np.array([1.0, 1, 2, 5]),
@@ -205,7 +208,9 @@ def test_own_past():
         2,
         0,
     ]
-    own.add_visits(np.ones(9, np.int64), np.arange(9.0) + 1, np.ones(9), np.zeros(9), np.zeros(9))
+    add_undated_past(
+        own, np.ones(9, np.int64), np.arange(9.0) + 1, np.ones(9), np.zeros(9), np.zeros(9)
+    )
     assert own.streak[1] == -MAX_STREAK
 
 
@@ -276,7 +281,7 @@ def test_shuffled_outcomes_teach_next_to_nothing(model):
 
 def examples(columns, offset, hit):
     n = len(hit)
-    seen = PastVisits(np.arange(n), np.ones(n), np.ones(n), hit * 1.0)
+    seen = PastVisits(np.arange(n), np.ones(n), np.ones(n), hit * 1.0, np.full(n, np.nan))
     return SimpleNamespace(visits=seen, columns=columns, offset=offset)
 
 
