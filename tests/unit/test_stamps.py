@@ -8,6 +8,8 @@ import pytest
 
 from recrawl import registry, units
 from recrawl.auto.features import FeatureState
+from recrawl.auto.model import HitModel
+from recrawl.auto.reasons import reasons
 from recrawl.auto.stamps import MAX_AGE_DAYS, Stamps, is_inside
 from recrawl.errors import BadInput
 from recrawl.history import Store
@@ -130,6 +132,19 @@ def test_a_dated_change_counts_once_from_its_date(history):
     assert events[1] > 1.0  # of an interval of 20 days only the mean is known
     assert last[:2] - day == pytest.approx([37.0, 40.0])
     assert state.rate[order][0] > state.rate[order][1] > state.rate[order][2]
+
+
+def test_explain_names_what_the_server_said(history):
+    history.append(visits(1.0, [-30.0, NO, NO, NO], [1, 1, 1, 1]))
+    model = HitModel("change")
+    pages = history.pages()
+    model.learn(history, pages, BEGIN + 2 * DAY)
+    row = list(pages.urls()).index(URLS[0])
+    model.state.stamps.belief[:] = 0.75
+    said = "last modified 31 d before our first visit, by its server (75% believed)"
+    assert said in reasons(model, pages, row)
+    model.state.stamps.belief[:] = 0.4
+    assert said[:13] not in " ".join(reasons(model, pages, row))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,13 @@ import numpy as np
 
 from recrawl import units
 from recrawl.auto import copies, page_history
-from recrawl.auto.features import GROUP_COLUMNS, NAMES, NEIGHBOUR_COLUMNS, UNTRAINED
+from recrawl.auto.features import (
+    GROUP_COLUMNS,
+    MIN_BELIEF,
+    NAMES,
+    NEIGHBOUR_COLUMNS,
+    UNTRAINED,
+)
 from recrawl.neighbours.url_groups import LEVELS
 
 if TYPE_CHECKING:
@@ -34,6 +40,7 @@ def reasons(model: HitModel, pages: Pages, row: int) -> list[str]:
     alone = dict(zip(NAMES, _log_factors(model, at, [(name,) for name in NAMES]), strict=True))
     is_change = model.state.event == "change"
     texts = [_past_changes(pages, row) if is_change else _past_links(model.state, at)]
+    texts += _stamped(model.state, at)
     for family in sorted(FAMILIES, key=lambda family: -abs(factor[family])):
         if abs(factor[family]) >= MIN_LOG_FACTOR:
             strongest = max(family, key=lambda name: alone[name] * np.sign(factor[family]))
@@ -63,6 +70,15 @@ def _past_changes(pages: Pages, row: int) -> str:
     last = min(n, 9)
     changed = int(pages.recent[row] & np.uint64(2**last - 1)).bit_count()
     return f"changed in {changed} of the last {units.count(last, 'visit')}"
+
+
+def _stamped(state: FeatureState, at: int) -> list[str]:
+    """What Last-Modified said at the first visit, and how far it is believed; empty: nothing."""
+    age, belief = state.stamps.first_age[at], state.stamps.belief[at]
+    if not np.isfinite(age) or belief < MIN_BELIEF:
+        return []
+    quiet = units.show_days(float(age))
+    return [f"last modified {quiet} before our first visit, by its server ({belief:.0%} believed)"]
 
 
 def _past_links(state: FeatureState, at: int) -> str:
