@@ -101,9 +101,8 @@ def _create(path: Path, detector: str) -> None:
             "INSERT INTO meta VALUES (?, ?), ('detector', ?)", [_KEY, str(VERSION), detector]
         )
         connection.commit()
-        connection.execute(
-            "CHECKPOINT"
-        )  # closing does it too, but says nothing if the disk is full
+        # Closing does it too, but says nothing if the disk is full.
+        connection.execute("CHECKPOINT")
     replace(new, path / DATABASE)
 
 
