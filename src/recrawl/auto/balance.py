@@ -51,7 +51,7 @@ def freshness(
 ) -> float:
     """The expected share of fresh copies if each page is visited every c·λ^−a days.
 
-    `pages` is the number of pages of each rate and count of hits. An estimated rate is uncertain:
+    `pages` counts the pages of each rate and number of hits. An estimated rate is uncertain:
     a gamma distribution with that mean and the shape k = hits + ½. Then (1 − e^−x)/x, with x = λT,
     becomes ((1 + x/k)^(1−k) − 1) / ((1 − k)·x/k).
     """

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from recrawl.model import FloatArray, IntArray, Pages, Time
     from recrawl.protocols import History
 
-#: How much more is expected of a page the fewer hits it had. This leaves some visits to pages of
-#: which little is known, and makes copies fresher.
+#: How much more is expected of a page the fewer hits it had, in the policy for new links. This
+#: leaves some visits to pages of which little is known.
 OPTIMISM = 4.0
 BEFORE_ALL_DAYS = -1  #: a day before all others
 MAX_RATIO = 1e3  #: of the predicted hits to those of the plain rate, and of the reverse
