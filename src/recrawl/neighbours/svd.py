@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import qr, svd
+from threadpoolctl import threadpool_limits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,8 +27,9 @@ def right_singular_vectors(matrix: csr_matrix, n: int, *, seed: int) -> NDArray[
     basis = draws.normal(size=(tall.shape[1], n + EXTRA_DIRECTIONS)).astype(tall.dtype, copy=False)
     for _ in range(POWER_STEPS):
         basis = tall.T @ (tall @ basis)
-    basis, _ = qr(tall @ basis, mode="economic")
-    small, _, right = svd(basis.T @ tall, full_matrices=False)
+    with threadpool_limits(1):  # on so narrow a matrix more threads only wait for each other
+        basis, _ = qr(tall @ basis, mode="economic")
+        small, _, right = svd(basis.T @ tall, full_matrices=False)
     left = (basis @ small).T
     vectors, partners = (left, right) if is_wide else (right, left)
     return np.asarray(vectors[:n] * _signs(partners[:n]), np.float32)
