@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import resource
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -43,8 +44,10 @@ def ratio(
 
 def apart(task: Callable[..., Any], *arguments: object) -> Any:
     """The result of a task, and the peak memory in GiB of a process that runs only this task."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_measured, (task, arguments))
+    # Not a Pool, which ends its processes by SIGTERM: after a crawl, Scrapy ignores it.
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as executor:
+        return executor.submit(_measured, task, arguments).result()
 
 
 def _measured(task: Callable[..., Any], arguments: tuple[object, ...]) -> tuple[Any, float]:
