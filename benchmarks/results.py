@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 PAGE = Path("docs/results.md")
 FOLDER = Path("results")
 CLASSIC = ["oldest", "random", "poisson", "freshness", "age", "cho", "tx", "nad-text"]
+CLASSIC += ["nutch-adaptive", "stormcrawler-adaptive", "manifoldcf-dynamic"]
 LEARNED = ["auto", "links", "lbla"]
 BUDGETS = ["1%", "2%", "5%"]
 EXPERTS_BUDGET, EXPERTS_PAGES = "10%", 500  #: what experts get a day, and pages of a trace
