@@ -36,10 +36,12 @@ def folders(tmp_path):
 
 
 def tear(file, start, size=SECTOR):
-    """A sector that was not written."""
+    """A sector that was not written. Whether that makes a difference: it may hold zeros anyway."""
     content = bytearray(file.read_bytes())
+    makes_difference = any(content[start : start + size])
     content[start : start + size] = bytes(size)
     file.write_bytes(content)
+    return makes_difference
 
 
 def n_visits(folder):
@@ -62,7 +64,8 @@ def test_a_batch_whose_log_is_torn_is_not_there_and_the_store_goes_on(folders, t
     for sector in range(1, 12):
         torn = shutil.copytree(folder, tmp_path / str(sector))
         log = torn / "history.duckdb.wal"
-        tear(log, sector * SECTOR)
+        if not tear(log, sector * SECTOR):
+            continue
         n_refused += not opens(torn)
         assert n_visits(torn) == one, "a reader recovers it"
         with Store.open(torn) as store:
@@ -79,7 +82,7 @@ def test_batches_before_the_one_that_is_torn_stay(tmp_path):
         first = (store.path / "history.duckdb.wal").stat().st_size
         store.append(batch(1))
         shutil.copytree(store.path, folder)
-    tear(folder / "history.duckdb.wal", first + 2 * SECTOR)
+    assert tear(folder / "history.duckdb.wal", first + 2 * SECTOR)
     assert n_visits(folder) == batch(0).num_rows
 
 
